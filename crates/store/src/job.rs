@@ -1,0 +1,65 @@
+//! Work handed from an async caller to a thread with a connection, and its answer back.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::error::{Error, Result};
+use crate::{Transaction, WAIT_LIMIT};
+
+const WAITING: u8 = 0;
+const STARTED: u8 = 1;
+const GIVEN_UP: u8 = 2;
+
+/// Whether work has begun. Exactly one side wins: the thread that begins it, or the caller that gives up waiting.
+#[derive(Clone, Default)]
+pub(crate) struct Progress(Arc<AtomicU8>);
+
+impl Progress {
+    /// True when the work may begin; false when its caller has gone.
+    pub(crate) fn begin(&self) -> bool {
+        self.0.compare_exchange(WAITING, STARTED, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    fn give_up(&self) -> bool {
+        self.0.compare_exchange(WAITING, GIVEN_UP, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+/// A caught panic, on its way to the caller.
+pub(crate) type Panic = Box<dyn Any + Send>;
+
+/// Runs work; a panic in it is caught, so that the thread and its connection live on.
+pub(crate) fn guarded<T, E>(
+    work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    transaction: &mut Transaction<'_>,
+) -> Result<Result<T, E>, Panic> {
+    catch_unwind(AssertUnwindSafe(|| work(transaction)))
+}
+
+/// Where an answer goes.
+pub(crate) type Answer<T, E> = oneshot::Sender<Result<Result<T, E>, Panic>>;
+
+/// Awaits an answer. Gives up on work that has not begun within [`WAIT_LIMIT`], and on any work after `limit`.
+pub(crate) async fn answer<T, E: From<Error>>(
+    limit: Duration,
+    progress: Progress,
+    mut receiver: oneshot::Receiver<Result<Result<T, E>, Panic>>,
+) -> Result<T, E> {
+    let gone = |_| Ok(Err(E::from(Error::Unavailable("the database is closing".into()))));
+    let late = || Err(E::from(Error::Unavailable("the database did not answer in time".into())));
+    let first = tokio::time::timeout(WAIT_LIMIT, &mut receiver).await;
+    let outcome = match first {
+        Ok(outcome) => outcome.unwrap_or_else(gone),
+        Err(_) if progress.give_up() => return late(),
+        Err(_) => match tokio::time::timeout(limit.saturating_sub(WAIT_LIMIT), receiver).await {
+            Ok(outcome) => outcome.unwrap_or_else(gone),
+            Err(_) => return late(),
+        },
+    };
+    outcome.unwrap_or_else(|panic| resume_unwind(panic))
+}

@@ -1,0 +1,167 @@
+//! SQLite and PostgreSQL behind one set of statements.
+//!
+//! The rest of the program writes each statement once ([`statements!`]), runs it inside a [`Transaction`] with typed
+//! [`Value`]s and reads typed columns from [`Row`]s. Work over a transaction is plain synchronous code: it is moved to
+//! a thread that owns a connection, so no network call of another kind can happen while a transaction is open.
+//!
+//! - SQLite: one reader thread a core, and one writer thread that commits many queued operations together.
+//! - PostgreSQL: a pool of connections; each operation is a transaction of its own.
+//!
+//! This crate knows no word of the product's domain.
+
+mod error;
+mod job;
+mod postgres;
+mod sqlite;
+mod statement;
+mod value;
+
+use std::time::Duration;
+
+pub use error::{Error, Result};
+pub use statement::Statement;
+pub use value::{FromColumn, Json, RawJson, Row, Value};
+
+/// How long work may wait for a connection, or for another writer, before it is refused as [`Error::Unavailable`].
+pub const WAIT_LIMIT: Duration = Duration::from_millis(4_000);
+
+/// How long ordinary work may take in all, waiting included.
+pub const WORK_LIMIT: Duration = Duration::from_millis(4_800);
+
+/// An open database.
+#[derive(Clone)]
+pub struct Store(Backend);
+
+#[derive(Clone)]
+enum Backend {
+    Sqlite(sqlite::Sqlite),
+    Postgres(postgres::Postgres),
+}
+
+/// The migrations of both databases, each with the same numbers.
+pub struct Migrations {
+    /// Brings a SQLite file to the newest schema.
+    pub sqlite: refinery::Runner,
+    /// Brings a PostgreSQL database to the newest schema.
+    pub postgres: refinery::Runner,
+}
+
+/// What a database connection is worth watching for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Operations waiting for a connection or for the writer.
+    pub queued: usize,
+    /// Connections running something now.
+    pub busy: usize,
+    /// Connections there can be.
+    pub size: usize,
+}
+
+impl Store {
+    /// Opens `sqlite:PATH` or `postgres://…`, after bringing its schema up to date. Blocks.
+    pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return sqlite::Sqlite::open(path.as_ref(), &migrations.sqlite).map(|s| Self(Backend::Sqlite(s)));
+        }
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return postgres::Postgres::open(url, &migrations.postgres).map(|p| Self(Backend::Postgres(p)));
+        }
+        Err(Error::Configuration("a database URL begins with sqlite: or postgres://".into()))
+    }
+
+    /// Runs `work` in a read-only transaction.
+    pub async fn read<T, E>(&self, work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.read(WORK_LIMIT, work).await,
+            Backend::Postgres(postgres) => postgres.run(WORK_LIMIT, true, work).await,
+        }
+    }
+
+    /// Runs `work` in a transaction that is durable when this returns `Ok`, and undone when `work` returns `Err`.
+    pub async fn write<T, E>(&self, work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        self.write_within(WORK_LIMIT, work).await
+    }
+
+    /// [`Store::write`] for work that may take longer than [`WORK_LIMIT`].
+    pub async fn write_within<T, E>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.write(limit, work).await,
+            Backend::Postgres(postgres) => postgres.run(limit, false, work).await,
+        }
+    }
+
+    /// How busy the connections are.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.load(),
+            Backend::Postgres(postgres) => postgres.load(),
+        }
+    }
+}
+
+/// An open transaction.
+pub struct Transaction<'a>(Handle<'a>);
+
+enum Handle<'a> {
+    Sqlite(&'a rusqlite::Connection),
+    Postgres(&'a mut postgres::Connection),
+}
+
+impl Transaction<'_> {
+    /// All rows of a query.
+    pub fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
+        match &mut self.0 {
+            Handle::Sqlite(connection) => sqlite::rows(connection, statement, params),
+            Handle::Postgres(connection) => connection.rows(statement, params),
+        }
+    }
+
+    /// The first row of a query.
+    pub fn row(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Option<Row>> {
+        Ok(self.rows(statement, params)?.into_iter().next())
+    }
+
+    /// Runs a change; the number of rows it touched.
+    pub fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
+        match &mut self.0 {
+            Handle::Sqlite(connection) => sqlite::execute(connection, statement, params),
+            Handle::Postgres(connection) => connection.execute(statement, params),
+        }
+    }
+
+    /// Takes a lock that other transactions on this database see, and that dies with this one; false when it is taken.
+    ///
+    /// On SQLite a writing transaction is alone as it is, so the answer is always true.
+    pub fn try_lock(&mut self, key: i64) -> Result<bool> {
+        match &mut self.0 {
+            Handle::Sqlite(_) => Ok(true),
+            Handle::Postgres(connection) => connection.try_lock(key),
+        }
+    }
+
+    /// Prepares a statement without running it: how a test finds one that does not fit the schema.
+    pub fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
+        match &mut self.0 {
+            Handle::Sqlite(connection) => sqlite::prepare(connection, statement),
+            Handle::Postgres(connection) => connection.prepare(statement),
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Typed values into a statement, typed columns out of a row.
+
+use std::error::Error as StdError;
+use std::ffi::CStr;
+use std::rc::Rc;
+
+use bytes::{BufMut, BytesMut};
+use jiff::Timestamp;
+use postgres::types::{FromSql, IsNull, ToSql, Type};
+use rusqlite::types::{ToSqlOutput, Value as Sqlite, ValueRef};
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+
+/// A parameter of a statement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// SQL `NULL`.
+    Null,
+    /// SQLite integer 0 or 1; PostgreSQL `boolean`.
+    Bool(bool),
+    /// A 64-bit integer.
+    Integer(i64),
+    /// Text.
+    Text(String),
+    /// Bytes: SQLite `BLOB`, PostgreSQL `bytea`.
+    Bytes(Vec<u8>),
+    /// SQLite 16-byte `BLOB`; PostgreSQL `uuid`.
+    Uuid(Uuid),
+    /// SQLite microseconds since 1970; PostgreSQL `timestamptz`.
+    Timestamp(Timestamp),
+    /// A JSON document as text: SQLite `TEXT`, PostgreSQL `jsonb`.
+    Json(String),
+    /// For `= any(?n)`.
+    Uuids(Vec<Uuid>),
+    /// For `= any(?n)`.
+    Texts(Vec<String>),
+}
+
+impl Value {
+    /// A document, serialized.
+    pub fn json(document: &impl serde::Serialize) -> Result<Self> {
+        serde_json::to_string(document).map(Self::Json).map_err(|error| Error::Defect(error.to_string()))
+    }
+}
+
+macro_rules! from {
+    ($($type:ty => $make:expr;)*) => {
+        $(impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                $make(value)
+            }
+        })*
+    };
+}
+
+from! {
+    bool => Value::Bool;
+    i64 => Value::Integer;
+    i32 => |n| Value::Integer(i64::from(n));
+    u32 => |n| Value::Integer(i64::from(n));
+    String => Value::Text;
+    &str => |text: &str| Value::Text(text.to_owned());
+    &String => |text: &String| Value::Text(text.clone());
+    Uuid => Value::Uuid;
+    &Uuid => |id: &Uuid| Value::Uuid(*id);
+    Timestamp => Value::Timestamp;
+    Vec<Uuid> => Value::Uuids;
+    &[Uuid] => |ids: &[Uuid]| Value::Uuids(ids.to_vec());
+    Vec<String> => Value::Texts;
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// The pointer type by which `rarray` knows its argument.
+const ARRAY_TYPE: &CStr = c"rarray";
+
+impl rusqlite::ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let list = |values: Vec<Sqlite>| ToSqlOutput::from_rc(Rc::new(values), ARRAY_TYPE);
+        Ok(match self {
+            Self::Null => ToSqlOutput::Owned(Sqlite::Null),
+            Self::Bool(flag) => ToSqlOutput::Owned(Sqlite::Integer(i64::from(*flag))),
+            Self::Integer(number) => ToSqlOutput::Owned(Sqlite::Integer(*number)),
+            Self::Text(text) | Self::Json(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+            Self::Bytes(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
+            Self::Uuid(id) => ToSqlOutput::Borrowed(ValueRef::Blob(id.as_bytes())),
+            Self::Timestamp(moment) => ToSqlOutput::Owned(Sqlite::Integer(moment.as_microsecond())),
+            Self::Uuids(ids) => list(ids.iter().map(|id| Sqlite::Blob(id.as_bytes().to_vec())).collect()),
+            Self::Texts(texts) => list(texts.iter().cloned().map(Sqlite::Text).collect()),
+        })
+    }
+}
+
+/// The jsonb wire format's version, sent before the text.
+const JSONB_VERSION: u8 = 1;
+/// 2000-01-01T00:00:00Z, where PostgreSQL begins to count, in microseconds since 1970.
+const POSTGRES_EPOCH: i64 = 946_684_800_000_000;
+
+impl ToSql for Value {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
+        match self {
+            Self::Null => return Ok(IsNull::Yes),
+            Self::Bool(flag) if *ty == Type::BOOL => out.put_u8(u8::from(*flag)),
+            Self::Integer(number) if *ty == Type::INT8 => out.put_i64(*number),
+            Self::Integer(number) if *ty == Type::INT4 => out.put_i32(i32::try_from(*number)?),
+            Self::Text(text) if [Type::TEXT, Type::VARCHAR, Type::UNKNOWN].contains(ty) => out.put_slice(text.as_bytes()),
+            Self::Bytes(bytes) if *ty == Type::BYTEA => out.put_slice(bytes),
+            Self::Uuid(id) if *ty == Type::UUID => out.put_slice(id.as_bytes()),
+            Self::Timestamp(moment) if *ty == Type::TIMESTAMPTZ => out.put_i64(moment.as_microsecond() - POSTGRES_EPOCH),
+            Self::Json(text) if *ty == Type::JSONB => {
+                out.put_u8(JSONB_VERSION);
+                out.put_slice(text.as_bytes());
+            }
+            Self::Uuids(ids) if *ty == Type::UUID_ARRAY => return ids.to_sql(ty, out),
+            Self::Texts(texts) if *ty == Type::TEXT_ARRAY => return texts.to_sql(ty, out),
+            other => return Err(format!("{other:?} does not fit a parameter of type {ty}").into()),
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    postgres::types::to_sql_checked!();
+}
+
+/// A row of an answer.
+pub struct Row(pub(crate) Columns);
+
+pub(crate) enum Columns {
+    Sqlite(Vec<Sqlite>),
+    Postgres(postgres::Row),
+}
+
+impl Row {
+    /// The column at `index`, counted from 0.
+    pub fn get<T: FromColumn>(&self, index: usize) -> Result<T> {
+        match &self.0 {
+            Columns::Sqlite(values) => {
+                let value = values.get(index).ok_or_else(|| Error::Defect(format!("no column {index}")))?;
+                T::from_sqlite(value)
+            }
+            Columns::Postgres(row) => T::from_postgres(row, index),
+        }
+    }
+}
+
+/// A type that a column can be read as.
+pub trait FromColumn: Sized {
+    #[doc(hidden)]
+    fn from_sqlite(value: &Sqlite) -> Result<Self>;
+    #[doc(hidden)]
+    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self>;
+}
+
+/// A JSON column as the type it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Json<T>(pub T);
+
+/// A JSON column as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawJson(pub String);
+
+fn misfit(wanted: &str, found: &Sqlite) -> Error {
+    Error::Defect(format!("a column holds {found:?} where {wanted} was expected"))
+}
+
+macro_rules! column {
+    ($type:ty, $wanted:literal, $pattern:pat => $value:expr) => {
+        impl FromColumn for $type {
+            fn from_sqlite(value: &Sqlite) -> Result<Self> {
+                match value {
+                    $pattern => Ok($value),
+                    other => Err(misfit($wanted, other)),
+                }
+            }
+
+            fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+                Ok(row.try_get(index)?)
+            }
+        }
+    };
+}
+
+column!(bool, "a boolean", Sqlite::Integer(number) => *number != 0);
+column!(i64, "an integer", Sqlite::Integer(number) => *number);
+column!(String, "text", Sqlite::Text(text) => text.clone());
+column!(Vec<u8>, "bytes", Sqlite::Blob(bytes) => bytes.clone());
+
+impl FromColumn for Uuid {
+    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+        match value {
+            Sqlite::Blob(bytes) => Self::from_slice(bytes).map_err(|_| misfit("a uuid", value)),
+            other => Err(misfit("a uuid", other)),
+        }
+    }
+
+    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+        Ok(row.try_get(index)?)
+    }
+}
+
+fn timestamp(microseconds: i64) -> Result<Timestamp> {
+    Timestamp::from_microsecond(microseconds).map_err(|error| Error::Defect(error.to_string()))
+}
+
+struct Microseconds(i64);
+
+impl<'a> FromSql<'a> for Microseconds {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
+        Ok(Self(i64::from_be_bytes(raw.try_into()?) + POSTGRES_EPOCH))
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::TIMESTAMPTZ
+    }
+}
+
+impl FromColumn for Timestamp {
+    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+        match value {
+            Sqlite::Integer(microseconds) => timestamp(*microseconds),
+            other => Err(misfit("a timestamp", other)),
+        }
+    }
+
+    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+        timestamp(row.try_get::<_, Microseconds>(index)?.0)
+    }
+}
+
+impl<'a> FromSql<'a> for RawJson {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
+        match raw.split_first() {
+            Some((&JSONB_VERSION, text)) => Ok(Self(std::str::from_utf8(text)?.to_owned())),
+            _ => Err("an unknown jsonb version".into()),
+        }
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::JSONB
+    }
+}
+
+impl FromColumn for RawJson {
+    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+        match value {
+            Sqlite::Text(text) => Ok(Self(text.clone())),
+            other => Err(misfit("JSON", other)),
+        }
+    }
+
+    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+        Ok(row.try_get(index)?)
+    }
+}
+
+fn parse<T: DeserializeOwned>(text: &str) -> Result<Json<T>> {
+    serde_json::from_str(text).map(Json).map_err(|error| Error::Defect(format!("a document does not read: {error}")))
+}
+
+impl<T: DeserializeOwned> FromColumn for Json<T> {
+    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+        match value {
+            Sqlite::Text(text) => parse(text),
+            other => Err(misfit("JSON", other)),
+        }
+    }
+
+    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+        parse(&row.try_get::<_, RawJson>(index)?.0)
+    }
+}
+
+struct Nothing;
+
+impl<'a> FromSql<'a> for Nothing {
+    fn from_sql(_: &Type, _: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
+        Ok(Self)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+impl<T: FromColumn> FromColumn for Option<T> {
+    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+        match value {
+            Sqlite::Null => Ok(None),
+            other => T::from_sqlite(other).map(Some),
+        }
+    }
+
+    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+        match row.try_get::<_, Option<Nothing>>(index)? {
+            None => Ok(None),
+            Some(Nothing) => T::from_postgres(row, index).map(Some),
+        }
+    }
+}

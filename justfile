@@ -1,0 +1,36 @@
+# The commands people type. `just` lists them.
+
+default:
+    @just --list
+
+# Serve the demo organization.
+demo *flags:
+    cargo run --release -- demo {{ flags }}
+
+# Serve on ./vestibule.db.
+serve *flags:
+    cargo run --release -- serve {{ flags }}
+
+# Everything that must hold before a change lands.
+check: format lint test
+
+format:
+    cargo fmt --all --check
+
+lint:
+    cargo clippy --workspace --all-targets -- -D warnings
+
+test:
+    cargo test --workspace
+
+# The benchmark's table, on this machine.
+bench:
+    cargo build --release && cargo run --release -p bench
+
+# Write openapi.json anew after an operation changed.
+openapi:
+    cargo run -- openapi > openapi.json
+
+# What is linked in, and under which licences.
+deny:
+    cargo deny check licenses bans sources

@@ -1,0 +1,206 @@
+//! Credentials: how a token becomes a caller.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use store::{Json, Row, Transaction, Value};
+use uuid::Uuid;
+
+use super::{Permission, Permissions, Reach};
+use crate::ambient::Ids;
+use crate::error::{Error, Kind, Result};
+use crate::platform::{AccessToken, ApiKey, Member, Organization, Settings};
+
+store::statements! {
+    /// An API key and its organization, by the hash of the token.
+    KEY_BY_HASH = "select k.id, k.doc, o.id, o.doc from api_key k join organization o on o.id = k.organization_id where k.token_hash = ?1";
+    /// An API key and its organization, by its id.
+    KEY_BY_ID = "select k.id, k.doc, o.id, o.doc from api_key k join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.id = ?2";
+    /// An access token, its member and its organization, by the hash of the token.
+    TOKEN_BY_HASH = "select m.id, m.doc, o.id, o.doc, t.oauth_app_id, t.doc from access_token t
+        join member m on m.organization_id = t.organization_id and m.id = t.member_id
+        join organization o on o.id = t.organization_id where t.token_hash = ?1";
+    /// The access tokens of a connection, with its member and organization.
+    TOKENS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, t.oauth_app_id, t.doc from access_token t
+        join member m on m.organization_id = t.organization_id and m.id = t.member_id
+        join organization o on o.id = t.organization_id
+        where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3 order by t.created_at, t.id";
+}
+
+/// What owns idempotency keys, rate limits and subscriptions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Credential {
+    /// An API key.
+    ApiKey(Uuid),
+    /// An OAuth app together with the member who authorized it, whichever token they use.
+    Connection {
+        /// The app.
+        app: Uuid,
+        /// The member.
+        member: Uuid,
+    },
+    /// The platform key.
+    Platform,
+    /// The guest of a reservation, by the stay token.
+    Guest {
+        /// The reservation.
+        reservation: Uuid,
+    },
+}
+
+impl Credential {
+    /// As it is stored beside what it owns.
+    #[must_use]
+    pub fn key(self) -> String {
+        match self {
+            Self::ApiKey(id) => format!("key:{id}"),
+            Self::Connection { app, member } => format!("oauth:{app}:{member}"),
+            Self::Platform => "platform".into(),
+            Self::Guest { reservation } => format!("guest:{reservation}"),
+        }
+    }
+
+    /// The credential stored so.
+    #[must_use]
+    pub fn from_key(key: &str) -> Option<Self> {
+        match key.split(':').collect::<Vec<_>>()[..] {
+            ["key", id] => Some(Self::ApiKey(id.parse().ok()?)),
+            ["oauth", app, member] => Some(Self::Connection { app: app.parse().ok()?, member: member.parse().ok()? }),
+            _ => None,
+        }
+    }
+}
+
+/// What a caller may do, as of this request.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// Who it is.
+    pub credential: Credential,
+    /// What they hold.
+    pub permissions: Permissions,
+    /// Which properties they reach.
+    pub reach: Reach,
+    /// False when the organization's two-factor rule asks for an enrolment that is missing.
+    pub satisfies_two_factor: bool,
+}
+
+impl Access {
+    /// The platform around us: everything.
+    #[must_use]
+    pub fn platform() -> Self {
+        let permissions = Permission::ALL.into_iter().collect();
+        Self { credential: Credential::Platform, permissions, reach: Reach::Everything, satisfies_two_factor: true }
+    }
+
+    /// A guest: their own stay and nothing else.
+    #[must_use]
+    pub fn guest(reservation: Uuid) -> Self {
+        Self {
+            credential: Credential::Guest { reservation },
+            permissions: Permissions::default(),
+            reach: Reach::Properties([].into()),
+            satisfies_two_factor: true,
+        }
+    }
+
+    /// 403 without the permission.
+    pub fn require(&self, permission: Permission) -> Result<()> {
+        if self.permissions.has(permission) {
+            return Ok(());
+        }
+        Err(Error::forbidden(format!("Missing permission {}.", permission.name())))
+    }
+
+    /// 403 `TWO_FACTOR_REQUIRED` where the organization's rule is not met.
+    pub fn require_two_factor(&self) -> Result<()> {
+        if self.satisfies_two_factor { Ok(()) } else { Err(Kind::TwoFactor.into()) }
+    }
+}
+
+/// A caller and their organization.
+#[derive(Debug, Clone)]
+pub struct Identified {
+    /// What they may do.
+    pub access: Access,
+    /// Where.
+    pub organization: Organization,
+}
+
+/// A new token: the prefix and 256 bits nobody can guess.
+#[must_use]
+pub fn token(prefix: &str, ids: &Ids) -> String {
+    format!("{prefix}{}", URL_SAFE_NO_PAD.encode(ids.secret::<32>()))
+}
+
+/// What of a token is stored.
+#[must_use]
+pub fn hash(token: &str) -> Vec<u8> {
+    Sha256::digest(token).to_vec()
+}
+
+/// The caller a bearer token stands for; `None` for one that is unknown, expired, revoked or switched off.
+pub fn find(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Option<Identified>> {
+    let by_hash = [Value::Bytes(hash(token))];
+    if token.starts_with("sk_") {
+        return tx.row(&KEY_BY_HASH, &by_hash)?.map_or(Ok(None), |row| api_key(&row, now));
+    }
+    if token.starts_with("at_") {
+        return tx.row(&TOKEN_BY_HASH, &by_hash)?.map_or(Ok(None), |row| connection(&[row], now));
+    }
+    Ok(None)
+}
+
+/// The same for a stored credential: what it may do now.
+pub fn load(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential, now: Timestamp) -> Result<Option<Identified>> {
+    match credential {
+        Credential::ApiKey(id) => tx.row(&KEY_BY_ID, &[organization.into(), id.into()])?.map_or(Ok(None), |row| api_key(&row, now)),
+        Credential::Connection { app, member } => {
+            connection(&tx.rows(&TOKENS_BY_CONNECTION, &[organization.into(), app.into(), member.into()])?, now)
+        }
+        Credential::Platform | Credential::Guest { .. } => Ok(None),
+    }
+}
+
+fn api_key(row: &Row, now: Timestamp) -> Result<Option<Identified>> {
+    let Json(key): Json<ApiKey> = row.get(1)?;
+    if key.expires_at.is_some_and(|expiry| expiry.0 <= now) {
+        return Ok(None);
+    }
+    let access = Access {
+        credential: Credential::ApiKey(row.get(0)?),
+        permissions: key.permissions.into_iter().collect(),
+        reach: Reach::Everything,
+        satisfies_two_factor: true,
+    };
+    Ok(Some(Identified { access, organization: organization(row)? }))
+}
+
+/// A connection holds what any of its unexpired tokens grants, as far as the member still holds it.
+fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
+    let mut granted: Option<Vec<Permission>> = None;
+    for row in rows {
+        let Json(token): Json<AccessToken> = row.get(5)?;
+        if token.expires_at.is_none_or(|expiry| expiry.0 > now) {
+            granted.get_or_insert_default().extend(token.permissions);
+        }
+    }
+    let (Some(row), Some(granted)) = (rows.first(), granted) else { return Ok(None) };
+    let Json(member): Json<Member> = row.get(1)?;
+    if !member.is_active {
+        return Ok(None);
+    }
+    let organization = organization(row)?;
+    let access = Access {
+        credential: Credential::Connection { app: row.get(4)?, member: row.get(0)? },
+        permissions: Permissions::from_iter(granted).and(member.permissions.into_iter().collect()),
+        reach: member.property_ids.map_or(Reach::Everything, |ids| Reach::Properties(ids.into_iter().collect())),
+        satisfies_two_factor: member.is_two_factor_enrolled || !organization.settings.is_two_factor_required,
+    };
+    Ok(Some(Identified { access, organization }))
+}
+
+fn organization(row: &Row) -> Result<Organization> {
+    let Json(settings): Json<Settings> = row.get(3)?;
+    Ok(Organization { id: row.get(2)?, settings })
+}

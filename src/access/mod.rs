@@ -1,0 +1,10 @@
+//! Who is calling, what they may do, and which properties they reach.
+
+mod credential;
+mod permission;
+mod reach;
+
+pub(crate) use credential::STATEMENTS;
+pub use credential::{Access, Credential, Identified, find, hash, load, token};
+pub use permission::{Permission, Permissions};
+pub use reach::Reach;

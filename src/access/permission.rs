@@ -1,0 +1,123 @@
+//! The permissions the spec names (Authentication, 4).
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+/// One permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each says what it is")]
+pub enum Permission {
+    ViewProperties,
+    ModifyProperties,
+    ViewGuides,
+    ModifyGuides,
+    ModifyTasks,
+    ManageOrganization,
+    ViewReservations,
+    ViewTasks,
+    ViewDevices,
+    ViewWorkflows,
+    ViewAnalytics,
+}
+
+impl Permission {
+    /// Every permission, in the spec's order.
+    pub const ALL: [Self; 11] = [
+        Self::ViewProperties,
+        Self::ModifyProperties,
+        Self::ViewGuides,
+        Self::ModifyGuides,
+        Self::ModifyTasks,
+        Self::ManageOrganization,
+        Self::ViewReservations,
+        Self::ViewTasks,
+        Self::ViewDevices,
+        Self::ViewWorkflows,
+        Self::ViewAnalytics,
+    ];
+
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ViewProperties => "view_properties",
+            Self::ModifyProperties => "modify_properties",
+            Self::ViewGuides => "view_guides",
+            Self::ModifyGuides => "modify_guides",
+            Self::ModifyTasks => "modify_tasks",
+            Self::ManageOrganization => "manage_organization",
+            Self::ViewReservations => "view_reservations",
+            Self::ViewTasks => "view_tasks",
+            Self::ViewDevices => "view_devices",
+            Self::ViewWorkflows => "view_workflows",
+            Self::ViewAnalytics => "view_analytics",
+        }
+    }
+
+    /// The permission written so.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|permission| permission.name() == name)
+    }
+}
+
+impl JsonSchema for Permission {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Permission".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": Self::ALL.map(Self::name) })
+    }
+}
+
+/// A set of permissions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Permissions(u16);
+
+impl Permissions {
+    /// Whether one of them is held.
+    #[must_use]
+    pub const fn has(self, permission: Permission) -> bool {
+        self.0 & (1 << permission as u16) != 0
+    }
+
+    /// What both sets hold.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl FromIterator<Permission> for Permissions {
+    fn from_iter<I: IntoIterator<Item = Permission>>(permissions: I) -> Self {
+        Self(permissions.into_iter().fold(0, |bits, permission| bits | 1 << permission as u16))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_and_its_permission_find_each_other() {
+        for permission in Permission::ALL {
+            assert_eq!(Permission::named(permission.name()), Some(permission));
+            assert_eq!(serde_json::to_value(permission).unwrap(), permission.name());
+        }
+        assert_eq!(Permission::named("view_everything"), None);
+    }
+
+    #[test]
+    fn what_both_hold_is_held() {
+        use Permission::{ModifyTasks, ViewGuides, ViewTasks};
+        let both = Permissions::from_iter([ViewGuides, ViewTasks]).and(Permissions::from_iter([ViewTasks, ModifyTasks]));
+        assert_eq!(both, Permissions::from_iter([ViewTasks]));
+        assert!(both.has(ViewTasks) && !both.has(ViewGuides));
+    }
+}

@@ -1,0 +1,206 @@
+//! `vestibule demo`: a ready-made organization built from real listings, on a throwaway database.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan as _};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::local::Local;
+use crate::access::{self, Permission};
+use crate::ambient::{Clock, Ids};
+use crate::config::ServeFlags;
+use crate::server::Server;
+use crate::service::Service;
+
+/// Listings of Barcelona's largest managers; see `data/README.md` for their source and licence.
+const LISTINGS: &str = include_str!("../../data/barcelona.csv");
+/// Reservations made around today.
+const RESERVATIONS: usize = 24;
+/// The district whose flats get a portal of their own.
+const DISTRICT: &str = "Eixample";
+/// The kind of listing whose portal is chosen by tag.
+const ROOM_TYPE: &str = "Private room";
+
+#[derive(Debug, Deserialize)]
+struct Listing {
+    name: String,
+    neighbourhood_group: String,
+    neighbourhood: String,
+    latitude: f64,
+    longitude: f64,
+    room_type: String,
+}
+
+/// Serves the demo until told to stop.
+pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
+    let directory = tempfile::tempdir().map_err(|error| format!("no place for a throwaway database: {error}"))?;
+    flags.database.database_url = format!("sqlite:{}", directory.path().join("demo.db").display());
+    let platform_key = flags.platform_key.get_or_insert_with(|| access::token("pk_", &Ids::default())).clone();
+    let server = Server::start(flags, Clock::system()).await?;
+    let built = build(&server.service, platform_key.clone()).await?;
+    super::announce(&server)?;
+    super::print(&banner(&server.service.public_url, &platform_key, &built))?;
+    super::until_told_to_stop(server).await
+}
+
+/// What there is to show.
+struct Built {
+    organization: Uuid,
+    api_key: String,
+    stay_url: String,
+    flats: usize,
+    districts: usize,
+}
+
+fn banner(base: &str, platform_key: &str, built: &Built) -> String {
+    let Built { organization, api_key, stay_url, flats, districts } = built;
+    format!(
+        "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} reservations.\n\n\
+         \x20 base URL      {base}/api/v1\n\
+         \x20 API key       {api_key}\n\
+         \x20 guest link    {stay_url}\n\
+         \x20 docs          {base}/docs\n\
+         \x20 platform key  {platform_key}\n\
+         \x20 organization  {organization}\n\n\
+         \x20 Try:\n\n\
+         \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/portals\n\n"
+    )
+}
+
+async fn build(service: &Arc<Service>, platform_key: String) -> Result<Built, String> {
+    let platform = Local { service, token: platform_key };
+    let now = service.clock.now();
+    let organization = service.ids.uuid(now);
+    let at = [("organizationId", organization.to_string())];
+    let at: Vec<(&str, &str)> = at.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let settings = json!({ "name": "Barcelona Flats", "country": "ES", "languages": ["en", "es", "fr"] });
+    platform.call("putOrganization", &at, settings).await?;
+    let everything = json!({ "name": "Demo", "permissions": Permission::ALL.map(Permission::name) });
+    let key = platform.call("createApiKey", &at, everything).await?;
+    let api_key = key["token"].as_str().unwrap_or_default().to_owned();
+
+    let portfolio = Portfolio::read(&service.ids, now)?;
+    let (reservations, first) = portfolio.reservations(&service.ids, now)?;
+    let records: Vec<Value> = portfolio.records.iter().cloned().chain(reservations).collect();
+    platform.call("sync", &at, json!({ "isInitialSync": true, "records": records })).await?;
+    let api = Local { service, token: api_key.clone() };
+    portals(&api, &portfolio).await?;
+    let of_first: Vec<(&str, &str)> = at.iter().copied().chain([("reservationId", first.as_str())]).collect();
+    let link = platform.call("createGuestLink", &of_first, json!({})).await?;
+    Ok(Built {
+        organization,
+        api_key,
+        stay_url: link["url"].as_str().unwrap_or_default().to_owned(),
+        flats: portfolio.flats.len(),
+        districts: portfolio.districts.len(),
+    })
+}
+
+/// The listings as records: districts as groups, neighbourhoods and kinds of rooms as tags.
+struct Portfolio {
+    records: Vec<Value>,
+    flats: Vec<Uuid>,
+    districts: BTreeMap<String, Uuid>,
+    tags: BTreeMap<String, Uuid>,
+}
+
+impl Portfolio {
+    fn read(ids: &Ids, now: Timestamp) -> Result<Self, String> {
+        let mut reader = csv::Reader::from_reader(LISTINGS.as_bytes());
+        let listings = reader.deserialize().collect::<Result<Vec<Listing>, _>>().map_err(|error| error.to_string())?;
+        let mut districts = BTreeMap::new();
+        let mut tags = BTreeMap::new();
+        for listing in &listings {
+            districts.entry(listing.neighbourhood_group.clone()).or_insert_with(|| ids.uuid(now));
+            for tag in [&listing.neighbourhood, &listing.room_type] {
+                tags.entry(tag.clone()).or_insert_with(|| ids.uuid(now));
+            }
+        }
+        let named = |kind: &str, things: &BTreeMap<String, Uuid>| -> Vec<Value> {
+            things.iter().map(|(name, id)| json!({ "kind": kind, "id": id, "data": { "name": name } })).collect()
+        };
+        let mut records = [named("property_group", &districts), named("tag", &tags)].concat();
+        let mut flats = Vec::new();
+        for listing in &listings {
+            let id = ids.uuid(now);
+            flats.push(id);
+            records.push(json!({ "kind": "property", "id": id, "data": {
+                "name": listing.name, "timezone": "Europe/Madrid", "country": "ES",
+                "propertyGroupId": districts[&listing.neighbourhood_group],
+                "tagIds": [tags[&listing.neighbourhood], tags[&listing.room_type]],
+                "address": format!("{}, Barcelona", listing.neighbourhood),
+                "latitude": listing.latitude, "longitude": listing.longitude,
+                "checkInTime": "15:00", "checkOutTime": "11:00",
+            } }));
+        }
+        Ok(Self { records, flats, districts, tags })
+    }
+
+    /// Stays from last week's to next month's, one a flat, and the id of one that begins tomorrow.
+    fn reservations(&self, ids: &Ids, now: Timestamp) -> Result<(Vec<Value>, String), String> {
+        let today: Date = now.in_tz("Europe/Madrid").map_err(|error| error.to_string())?.date();
+        let guests = [("Ada", "en"), ("Lucía", "es"), ("Chloé", "fr"), ("Jonas", "de")];
+        let mut stays = Vec::new();
+        let mut first = String::new();
+        for (number, flat) in self.flats.iter().take(RESERVATIONS).enumerate() {
+            let (name, language) = guests[number % guests.len()];
+            let day = |days: i64| today.checked_add(days.days()).map_err(|error| error.to_string());
+            let begins = i64::try_from(number).unwrap_or(0) * 2 - 7;
+            let begins = if number == 0 { 1 } else { begins };
+            let id = ids.uuid(now);
+            if number == 0 {
+                first = id.to_string();
+            }
+            stays.push(json!({ "kind": "reservation", "id": id, "data": {
+                "propertyId": flat, "status": "confirmed", "channel": if number % 3 == 0 { "direct" } else { "booking.com" },
+                "bookedAt": format!("{}T10:00:00.000Z", day(-30)?), "checkIn": day(begins)?, "checkOut": day(begins + 4)?,
+                "guest": { "firstName": name, "language": language }, "adults": 2, "isReturningGuest": number % 5 == 0,
+            } }));
+        }
+        Ok((stays, first))
+    }
+}
+
+/// Three portals, each with a branding: for a district, for a kind of room by its tag, and for one flat.
+async fn portals(api: &Local<'_>, portfolio: &Portfolio) -> Result<(), String> {
+    let looks = [
+        ("Barcelona Flats", "#0E7490", "#155E75", "Welcome to Barcelona! The city tax is paid on arrival."),
+        ("Rambla Rooms", "#9D174D", "#831843", "Breakfast is served from 8:00 to 10:30."),
+        ("Casa Signature", "#1F2937", "#92400E", "Your host will meet you at the door."),
+    ];
+    let mut brandings = Vec::new();
+    for (index, (name, primary, secondary, callout)) in looks.into_iter().enumerate() {
+        let body = json!({
+            "name": name, "primaryColor": primary, "secondaryColor": secondary, "calloutMessage": callout, "isDefault": index == 0,
+        });
+        brandings.push(api.call("createPortalBranding", &[], body).await?["id"].clone());
+    }
+    let portal = |name: &str, branding: &Value, extra: Value| {
+        let mut body = json!({
+            "name": name, "brandingId": branding, "supportEmail": "hello@barcelona-flats.example", "supportPhone": "93 412 34 56",
+            "supportWhatsapp": "612 34 56 78", "communicationMethod": "whatsapp", "excludedQuickAccessTypes": [],
+        });
+        for (field, value) in extra.as_object().into_iter().flatten() {
+            body[field] = value.clone();
+        }
+        body
+    };
+    let offer = json!({
+        "isSpecialOfferActive": true, "specialOfferType": "Offer", "specialOfferTitle": "Late check-out until 14:00 for 25 €",
+        "specialOfferCtaText": "Ask for it", "specialOfferUrl": "https://barcelona-flats.example/late-check-out",
+        "precheckinPromptMessage": "Tell us when you arrive, and your keys will be waiting.", "isDefault": true,
+    });
+    let district = api.call("createPortal", &[], portal("Eixample", &brandings[0], offer)).await?;
+    let rooms = json!({ "communicationMethod": "phone", "excludedQuickAccessTypes": ["uber", "find_parking_justpark"] });
+    let rooms = api.call("createPortal", &[], portal("Private rooms", &brandings[1], rooms)).await?;
+    let signature = api.call("createPortal", &[], portal("Signature flat", &brandings[2], json!({}))).await?;
+    let scope = |portal: &Value, field: &str, id: Option<&Uuid>| json!({ "entityType": "portal_settings", "entityId": portal["id"], field: id.into_iter().collect::<Vec<_>>() });
+    api.call("addEntityScopes", &[], scope(&district, "propertyGroupIds", portfolio.districts.get(DISTRICT))).await?;
+    api.call("addEntityScopes", &[], scope(&rooms, "tagIds", portfolio.tags.get(ROOM_TYPE))).await?;
+    api.call("addEntityScopes", &[], scope(&signature, "propertyIds", portfolio.flats.get(1))).await?;
+    Ok(())
+}

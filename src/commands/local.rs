@@ -1,0 +1,38 @@
+//! Requests that the binary makes of itself: through the pipeline like any other, without a socket.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
+use serde_json::Value;
+
+use crate::operation::Surface;
+use crate::pipeline::{self, Payload, Request};
+use crate::service::Service;
+
+/// A caller in this process.
+pub(super) struct Local<'s> {
+    pub(super) service: &'s Arc<Service>,
+    pub(super) token: String,
+}
+
+impl Local<'_> {
+    /// Runs an operation; the data of its answer, or its error as text.
+    pub(super) async fn call(&self, operation: &str, path: &[(&str, &str)], body: Value) -> Result<Value, String> {
+        let known = crate::operations().iter().find(|known| known.id == operation);
+        let operation = known.ok_or_else(|| format!("there is no operation {operation}"))?;
+        let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token)).map_err(|error| error.to_string())?;
+        let request = Request {
+            id: self.service.ids.uuid(self.service.clock.now()),
+            path: path.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            query: Vec::new(),
+            headers: HeaderMap::from_iter([(AUTHORIZATION, bearer)]),
+            payload: Payload::Body(Body::from(body.to_string())),
+        };
+        debug_assert!(operation.surface != Surface::Guest, "a guest has no bearer token");
+        let outcome = pipeline::handle(self.service, operation, request).await;
+        let mut envelope: Value = serde_json::from_str(&outcome.body).map_err(|error| error.to_string())?;
+        if outcome.status < 300 { Ok(envelope["data"].take()) } else { Err(envelope["error"].to_string()) }
+    }
+}

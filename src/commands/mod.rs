@@ -1,0 +1,61 @@
+//! What each command of the binary does.
+
+mod demo;
+mod import;
+mod local;
+
+pub use demo::demo;
+pub use import::import;
+
+use std::io::Write as _;
+
+use crate::ambient::Clock;
+use crate::config::{Cli, Command, DatabaseFlags, ServeFlags};
+use crate::server::{self, Server};
+use crate::surface::openapi;
+
+/// Runs a command to its end.
+pub async fn run(cli: Cli) -> Result<(), String> {
+    match cli.command {
+        Command::Serve(flags) => serve(flags).await,
+        Command::Demo(flags) => demo(flags).await,
+        Command::Migrate(flags) => migrate(flags).await,
+        Command::Import(flags) => import(flags).await,
+        Command::Openapi => print(&openapi::json()),
+    }
+}
+
+async fn serve(flags: ServeFlags) -> Result<(), String> {
+    let server = Server::start(flags, Clock::system()).await?;
+    announce(&server)?;
+    until_told_to_stop(server).await
+}
+
+async fn migrate(flags: DatabaseFlags) -> Result<(), String> {
+    server::open(&flags).await.map(drop)
+}
+
+/// Says where the server listens: on standard output for programs, in the log for people.
+fn announce(server: &Server) -> Result<(), String> {
+    tracing::info!(address = %server.address, "listening");
+    print(&format!("listening on http://{}\n", server.address))
+}
+
+fn print(text: &str) -> Result<(), String> {
+    let mut output = std::io::stdout().lock();
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|error| format!("cannot write to standard output: {error}"))
+}
+
+/// Serves until SIGTERM or SIGINT, then finishes what is in flight.
+async fn until_told_to_stop(server: Server) -> Result<(), String> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("stopping");
+    server.stop().await;
+    Ok(())
+}

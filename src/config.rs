@@ -1,0 +1,137 @@
+//! Commands and flags (contract: Commands). Flags first, then `VESTIBULE_*` variables, then defaults.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use ipnet::IpNet;
+use uuid::Uuid;
+
+/// Guest portals for short-term rentals.
+#[derive(Debug, Parser)]
+#[command(name = "vestibule", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve everything; migrates the database first.
+    Serve(ServeFlags),
+    /// Serve a ready-made organization built from real listings, on a throwaway database.
+    Demo(ServeFlags),
+    /// Bring the database to this version and exit.
+    Migrate(DatabaseFlags),
+    /// Load NDJSON sync records in batches.
+    Import(ImportFlags),
+    /// Print the OpenAPI document.
+    Openapi,
+}
+
+/// Where the data is.
+#[derive(Debug, Clone, Args)]
+pub struct DatabaseFlags {
+    /// `sqlite:PATH`, or `postgres://…` for several nodes on one database.
+    #[arg(long, env = "VESTIBULE_DATABASE_URL", default_value = "sqlite:vestibule.db", hide_env_values = true)]
+    pub database_url: String,
+}
+
+/// How to serve.
+#[derive(Debug, Clone, Args)]
+pub struct ServeFlags {
+    /// Where to listen; port 0 picks one.
+    #[arg(long, env = "VESTIBULE_LISTEN", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+    /// Where the data is.
+    #[command(flatten)]
+    pub database: DatabaseFlags,
+    /// The address guests and webhook receivers see [default: the bound address].
+    #[arg(long, env = "VESTIBULE_PUBLIC_URL")]
+    pub public_url: Option<String>,
+    /// The platform interface's key; without one it answers 401 to all.
+    #[arg(long, env = "VESTIBULE_PLATFORM_KEY", hide_env_values = true)]
+    pub platform_key: Option<String>,
+    /// Lets webhook targets in this range through; repeatable.
+    #[arg(long, env = "VESTIBULE_WEBHOOK_ALLOW", value_name = "CIDR", value_delimiter = ',')]
+    pub webhook_allow: Vec<IpNet>,
+    /// An extra certificate authority trusted for webhook targets.
+    #[arg(long, env = "VESTIBULE_WEBHOOK_CA_FILE", value_name = "PEM")]
+    pub webhook_ca_file: Option<PathBuf>,
+    /// The first pause between two attempts is at most this long; it doubles from there.
+    #[arg(long, env = "VESTIBULE_WEBHOOK_RETRY_BASE", default_value = "30s", value_parser = duration)]
+    pub webhook_retry_base: Duration,
+    /// How long a receiver may take to answer.
+    #[arg(long, env = "VESTIBULE_WEBHOOK_TIMEOUT", default_value = "10s", value_parser = duration)]
+    pub webhook_timeout: Duration,
+    /// Requests a minute per credential; 0 switches the window off.
+    #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000)]
+    pub rate_limit_per_minute: u32,
+    /// Requests a second per credential; 0 switches the window off.
+    #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_SECOND", default_value_t = 50)]
+    pub rate_limit_per_second: u32,
+    /// An origin whose pages may call the interface from a browser; repeatable.
+    #[arg(long, env = "VESTIBULE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
+    pub cors_origin: Vec<String>,
+    /// How long an answered idempotency key is remembered.
+    #[arg(long, env = "VESTIBULE_IDEMPOTENCY_RETENTION", default_value = "24h", value_parser = duration)]
+    pub idempotency_retention: Duration,
+}
+
+/// What to import, and where to.
+#[derive(Debug, Clone, Args)]
+pub struct ImportFlags {
+    /// Where the data is.
+    #[command(flatten)]
+    pub database: DatabaseFlags,
+    /// The organization the records are of.
+    #[arg(long, value_name = "ID")]
+    pub organization: Uuid,
+    /// History: fires no events.
+    #[arg(long)]
+    pub initial_sync: bool,
+    /// NDJSON, a sync record a line; `-` for standard input.
+    pub file: PathBuf,
+}
+
+/// `500ms`, `30s`, `10m`, `24h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a duration such as 500ms, 30s, 10m or 24h");
+    let unit_at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(unit_at);
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(milliseconds).map(Duration::from_millis).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(duration("24h"), Ok(Duration::from_secs(86_400)));
+        for text in ["", "30", "s", "-1s", "1.5s", "1d", "30 s", "99999999999999999999h", "18446744073709551615h"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

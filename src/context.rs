@@ -1,0 +1,142 @@
+//! What an operation works with: an open transaction bound to one organization, the caller, the time, fresh ids.
+
+use jiff::Timestamp;
+use store::{Row, Statement, Transaction, Value};
+use uuid::Uuid;
+
+use crate::access::{Access, Permission, Reach};
+use crate::ambient::Ids;
+use crate::error::{Error, Result};
+use crate::platform::{Organization, Settings};
+
+store::statements! {
+    /// Begins every write: writers of one organization queue up here, and its revision names the state they leave.
+    LOCK_ORGANIZATION = "update organization set revision = revision + 1 where id = ?1 returning doc";
+    /// An organization, for a read.
+    ORGANIZATION = "select doc from organization where id = ?1";
+}
+
+/// Statement parameters from values of any fitting type.
+#[macro_export]
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { [$(store::Value::from($value)),*] };
+}
+
+/// An open transaction that belongs to no organization yet.
+pub struct System<'c, 't> {
+    /// The transaction.
+    pub tx: &'c mut Transaction<'t>,
+    /// The time of the request.
+    pub now: Timestamp,
+    /// Fresh ids and secrets.
+    pub ids: &'c Ids,
+    /// The address guests and receivers see, without a slash at its end.
+    pub public_url: &'c str,
+    /// Set when something was put into the outbox.
+    pub has_deliveries: bool,
+}
+
+impl System<'_, '_> {
+    /// A fresh id.
+    #[must_use]
+    pub fn new_id(&self) -> Uuid {
+        self.ids.uuid(self.now)
+    }
+}
+
+/// An open transaction within one organization.
+pub struct Context<'c, 't> {
+    system: System<'c, 't>,
+    /// The organization, and its settings.
+    pub organization: Organization,
+    /// The caller.
+    pub access: &'c Access,
+}
+
+impl<'c, 't> Context<'c, 't> {
+    /// Opens an organization for reading.
+    pub fn for_reading(system: System<'c, 't>, organization: Uuid, access: &'c Access) -> Result<Self> {
+        Self::open(system, organization, access, &ORGANIZATION)
+    }
+
+    /// Opens an organization for writing: locks it and raises its revision.
+    pub fn for_writing(system: System<'c, 't>, organization: Uuid, access: &'c Access) -> Result<Self> {
+        Self::open(system, organization, access, &LOCK_ORGANIZATION)
+    }
+
+    fn open(system: System<'c, 't>, id: Uuid, access: &'c Access, statement: &'static Statement) -> Result<Self> {
+        let row = system.tx.row(statement, &[id.into()])?.ok_or_else(|| Error::not_found("Organization"))?;
+        let store::Json(settings): store::Json<Settings> = row.get(0)?;
+        Ok(Self { system, organization: Organization { id, settings }, access })
+    }
+
+    /// The rows of a query; the organization is `?1`, the given parameters follow.
+    pub fn rows<const N: usize>(&mut self, statement: &'static Statement, params: [Value; N]) -> Result<Vec<Row>> {
+        Ok(self.system.tx.rows(statement, &self.bound(params))?)
+    }
+
+    /// The first row of a query; the organization is `?1`.
+    pub fn row<const N: usize>(&mut self, statement: &'static Statement, params: [Value; N]) -> Result<Option<Row>> {
+        Ok(self.system.tx.row(statement, &self.bound(params))?)
+    }
+
+    /// Whether a query finds anything; the organization is `?1`.
+    pub fn exists<const N: usize>(&mut self, statement: &'static Statement, params: [Value; N]) -> Result<bool> {
+        Ok(self.row(statement, params)?.is_some())
+    }
+
+    /// Runs a change; the organization is `?1`. The number of rows it touched.
+    pub fn execute<const N: usize>(&mut self, statement: &'static Statement, params: [Value; N]) -> Result<u64> {
+        Ok(self.system.tx.execute(statement, &self.bound(params))?)
+    }
+
+    fn bound<const N: usize>(&self, params: [Value; N]) -> Vec<Value> {
+        std::iter::once(Value::Uuid(self.organization.id)).chain(params).collect()
+    }
+
+    /// The time of the request.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.system.now
+    }
+
+    /// A fresh id.
+    #[must_use]
+    pub fn new_id(&self) -> Uuid {
+        self.system.new_id()
+    }
+
+    /// Fresh ids and secrets.
+    #[must_use]
+    pub fn ids(&self) -> &Ids {
+        self.system.ids
+    }
+
+    /// The address guests and receivers see, without a slash at its end.
+    #[must_use]
+    pub fn public_url(&self) -> &str {
+        self.system.public_url
+    }
+
+    /// What the caller reaches.
+    #[must_use]
+    pub fn reach(&self) -> &'c Reach {
+        &self.access.reach
+    }
+
+    /// 403 without the permission.
+    pub fn require(&self, permission: Permission) -> Result<()> {
+        self.access.require(permission)
+    }
+
+    /// Notes that there is something to deliver once this is committed.
+    pub fn wake_dispatcher(&mut self) {
+        self.system.has_deliveries = true;
+    }
+
+    /// Whether there is something to deliver once this is committed.
+    #[must_use]
+    pub fn has_deliveries(&self) -> bool {
+        self.system.has_deliveries
+    }
+}

@@ -1,0 +1,93 @@
+//! What happened, as other systems are told (spec: Events).
+
+mod derive;
+
+pub use derive::{Change, derive};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::Result;
+use crate::platform::Kind;
+use crate::webhooks;
+
+macro_rules! events {
+    ($($variant:ident = $name:literal, $permission:ident, $fires:literal;)*) => {
+        /// An event that can be subscribed to.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[schemars(inline)]
+        pub enum Event {
+            $(#[doc = $fires] #[serde(rename = $name)] $variant,)*
+        }
+
+        impl Event {
+            /// Every event, in the spec's order.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// As it is written.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What a credential must hold to hear of it.
+            #[must_use]
+            pub const fn permission(self) -> Permission {
+                match self { $(Self::$variant => Permission::$permission,)* }
+            }
+
+            /// When it fires.
+            #[must_use]
+            pub const fn fires(self) -> &'static str {
+                match self { $(Self::$variant => $fires,)* }
+            }
+        }
+    };
+}
+
+events! {
+    ReservationCreated = "reservation.created", ViewReservations,
+        "A confirmed reservation with a current or upcoming stay arrived, was linked to a property, or became confirmed.";
+    ReservationCancelled = "reservation.cancelled", ViewReservations, "A reservation was cancelled.";
+    ReservationDatesChanged = "reservation.dates_changed", ViewReservations, "Check-in or check-out changed.";
+    ReservationPrecheckinSubmitted = "reservation.precheckin_submitted", ViewReservations, "The guest submitted pre-check-in.";
+    TaskCreated = "task.created", ViewTasks, "A task was created.";
+    TaskAssigned = "task.assigned", ViewTasks, "A task got a new assignee.";
+    TaskStarted = "task.started", ViewTasks, "A task was started.";
+    TaskCompleted = "task.completed", ViewTasks, "A task was completed.";
+    TaskCancelled = "task.cancelled", ViewTasks, "A task was cancelled.";
+    DeviceOffline = "device.offline", ViewDevices, "A device went offline.";
+    DeviceReconnected = "device.reconnected", ViewDevices, "A device that went offline has been back online for a while.";
+    ReviewSubmitted = "review.submitted", ViewReservations, "A guest review arrived.";
+    WorkflowStep = "workflow.step", ViewWorkflows, "A chosen external-automation step of a workflow ran.";
+}
+
+impl Event {
+    /// The event written so.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|event| event.name() == name)
+    }
+}
+
+/// Puts an event into the outbox, in the transaction of what caused it.
+pub(crate) fn fire(context: &mut Context<'_, '_>, event: Event, kind: Kind, record: Uuid, property: Option<Uuid>) -> Result<()> {
+    webhooks::enqueue(context, event, kind, record, property)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_and_its_event_find_each_other() {
+        assert_eq!(Event::ALL.len(), 13);
+        for event in Event::ALL {
+            assert_eq!(Event::named(event.name()), Some(*event));
+            assert_eq!(serde_json::to_value(event).unwrap(), event.name());
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The building blocks of request bodies: fields that may be left out, and texts with a form.
+
+use std::borrow::Cow;
+use std::ops::Deref;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
+
+use crate::moment::Moment;
+
+/// A field that may be left out. Where `T` is an `Option`, `null` is a value of its own: it clears.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field<T>(Option<T>);
+
+impl<T> Default for Field<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Field<T> {
+    /// The value, where one was sent.
+    pub const fn sent(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+
+    /// The value, where one was sent.
+    pub fn into_sent(self) -> Option<T> {
+        self.0
+    }
+
+    /// Overwrites `target` with what was sent, if anything.
+    pub fn apply<U>(self, target: &mut U)
+    where
+        U: From<T>,
+    {
+        if let Some(value) = self.0 {
+            *target = value.into();
+        }
+    }
+}
+
+impl<T> Field<Option<T>> {
+    /// Overwrites or clears `target` with what was sent, converting the value.
+    pub fn apply_as<U: From<T>>(self, target: &mut Option<U>) {
+        if let Some(value) = self.0 {
+            *target = value.map(Into::into);
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Field<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(|value| Self(Some(value)))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Field<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// The fields of a resource that a create must have.
+pub trait Creatable: JsonSchema {
+    /// Names of fields that may not be left out on create.
+    const REQUIRED: &'static [&'static str];
+    /// Names of fields that an update does not have.
+    const CREATE_ONLY: &'static [&'static str] = &[];
+
+    /// A complete create body, for the published document.
+    fn example() -> Value;
+}
+
+/// The body of a create: a resource's fields at the top level, some of them required.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Create<T>(pub T);
+
+impl<T: Creatable> JsonSchema for Create<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Create{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        schema.insert("required".into(), json!(T::REQUIRED));
+        schema.insert("examples".into(), json!([T::example()]));
+        schema
+    }
+}
+
+/// The body of an update: the fields to change under `data`, and the state they were read from.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Update<T> {
+    /// What to update.
+    pub id: uuid::Uuid,
+    /// The fields to change; those left out keep their value.
+    pub data: T,
+    /// The `updatedAt` this change was made against; another one stored is a conflict.
+    #[serde(default)]
+    pub expected_updated_at: Option<Moment>,
+}
+
+impl<T: Creatable> JsonSchema for Update<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Update{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut example = T::example();
+        if let Value::Object(fields) = &mut example {
+            fields.retain(|name, _| !T::CREATE_ONLY.contains(&name.as_str()));
+        }
+        let mut data = T::json_schema(generator);
+        if let Some(Value::Object(fields)) = data.get_mut("properties") {
+            fields.retain(|name, _| !T::CREATE_ONLY.contains(&name.as_str()));
+        }
+        schemars::json_schema!({
+            "type": "object",
+            "properties": {
+                "id": { "type": "string", "format": "uuid" },
+                "data": data,
+                "expectedUpdatedAt": {
+                    "type": ["string", "null"],
+                    "format": "date-time",
+                    "description": "The updatedAt this change was made against; 409 when another one is stored.",
+                },
+            },
+            "required": ["id", "data"],
+            "additionalProperties": false,
+            "examples": [{ "data": example }],
+        })
+    }
+}
+
+/// Declares a text type that is checked by a JSON Schema before it is ever made.
+macro_rules! text {
+    ($(#[$doc:meta])* $name:ident, $schema:tt) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub String);
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                schemars::json_schema!($schema)
+            }
+        }
+
+        impl Deref for $name {
+            type Target = str;
+
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0
+            }
+        }
+    };
+}
+
+text!(
+    /// An absolute http or https URL.
+    HttpUrl, { "type": "string", "format": "http-url", "maxLength": 2048 }
+);
+text!(
+    /// An absolute http or https URL, or the empty string, which clears.
+    HttpUrlOrEmpty, { "type": "string", "format": "http-url-or-empty", "maxLength": 2048 }
+);
+text!(
+    /// A mail address.
+    EmailAddress, { "type": "string", "format": "email", "maxLength": 254 }
+);
+text!(
+    /// A phone number in any common format; numbers without a country's prefix are read as of the organization's country.
+    PhoneNumber, { "type": "string", "format": "phone", "maxLength": 60 }
+);
+text!(
+    /// A colour: `#` and three or six hexadecimal digits.
+    HexColor, { "type": "string", "pattern": "^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$" }
+);
+text!(
+    /// A name of 1 to 60 characters, not blank.
+    Name60, { "type": "string", "minLength": 1, "maxLength": 60, "pattern": "\\S" }
+);
+text!(
+    /// A name on the platform interface. May be empty: real listings have such names.
+    Label, { "type": "string", "maxLength": 1000 }
+);
+text!(
+    /// A language as a BCP 47 tag.
+    Language, { "type": "string", "format": "language" }
+);
+text!(
+    /// A country as its two-letter ISO 3166-1 code.
+    Country, { "type": "string", "format": "country" }
+);
+text!(
+    /// A short guest-facing text: up to 200 characters after trimming.
+    Copy200, { "type": "string", "maxLength": 200, "x-trimmed": true }
+);
+text!(
+    /// A guest-facing text as it is: 1 to 6000 characters, not blank.
+    Text6000, { "type": "string", "minLength": 1, "maxLength": 6000, "pattern": "\\S" }
+);
+text!(
+    /// A text of up to 2000 characters, as it is.
+    Text2000, { "type": "string", "maxLength": 2000 }
+);
+text!(
+    /// A long guest-facing text: up to 6000 characters after trimming.
+    Copy6000, { "type": "string", "maxLength": 6000, "x-trimmed": true }
+);
+
+impl HexColor {
+    /// Six digits for the three of the shorthand; the letters keep their case.
+    #[must_use]
+    pub fn expanded(self) -> String {
+        match self.0.strip_prefix('#') {
+            Some(digits) if digits.len() == 3 => std::iter::once('#').chain(digits.chars().flat_map(|digit| [digit, digit])).collect(),
+            _ => self.0,
+        }
+    }
+}
+
+/// A name as names are compared: trimmed, NFC, full case folding. The same on both databases.
+#[must_use]
+pub fn folded(name: &str) -> String {
+    use caseless::Caseless as _;
+    use unicode_normalization::UnicodeNormalization as _;
+    name.trim().nfc().default_case_fold().nfc().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn shorthand_colours_are_expanded() {
+        assert_eq!(HexColor("#aB3".into()).expanded(), "#aaBB33");
+        assert_eq!(HexColor("#aB3Cd4".into()).expanded(), "#aB3Cd4");
+    }
+
+    #[test]
+    fn names_that_read_the_same_are_the_same() {
+        assert_eq!(folded("  Straße "), folded("STRASSE"));
+        assert_eq!(folded("Caf\u{e9}"), folded("CAFE\u{301}"));
+        assert_ne!(folded("Casa Azul"), folded("Casa  Azul"));
+    }
+
+    proptest! {
+        #[test]
+        fn folding_twice_is_folding_once(name: String) {
+            prop_assert_eq!(folded(&folded(&name)), folded(&name));
+        }
+    }
+}

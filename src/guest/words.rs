@@ -1,0 +1,87 @@
+//! The built-in texts guests read where an organization has written none of its own.
+
+/// A text in the languages the product speaks by itself.
+struct Builtin {
+    en: &'static str,
+    es: &'static str,
+    fr: &'static str,
+}
+
+impl Builtin {
+    /// The text in a guest's language, English where it is none of these.
+    fn in_language(&self, language: &str) -> &'static str {
+        match language.split('-').next() {
+            Some("es") => self.es,
+            Some("fr") => self.fr,
+            _ => self.en,
+        }
+    }
+}
+
+const PRECHECKIN_PROMPT: Builtin = Builtin {
+    en: "Please complete your pre-check-in before you arrive.",
+    es: "Completa tu pre-check-in antes de llegar.",
+    fr: "Merci de compléter votre pré-enregistrement avant votre arrivée.",
+};
+
+/// The prompt of a portal that has none of its own.
+#[must_use]
+pub fn precheckin_prompt(language: &str) -> &'static str {
+    PRECHECKIN_PROMPT.in_language(language)
+}
+
+/// The words of the guest page.
+pub struct PageWords {
+    /// Above the property's name.
+    pub your_stay: &'static str,
+    /// The first day.
+    pub check_in: &'static str,
+    /// The last.
+    pub check_out: &'static str,
+    /// Heading of the contact.
+    pub contact: &'static str,
+    /// Heading of the tiles.
+    pub quick_access: &'static str,
+    /// Shown where no portal is configured.
+    pub nothing_yet: &'static str,
+    /// Heading of pre-check-in.
+    pub precheckin: &'static str,
+    /// What a stay that is cancelled says.
+    pub cancelled: &'static str,
+}
+
+/// The page in a guest's language.
+#[must_use]
+pub fn page(language: &str) -> PageWords {
+    let pick = |en, es, fr| Builtin { en, es, fr }.in_language(language);
+    PageWords {
+        your_stay: pick("Your stay", "Tu estancia", "Votre séjour"),
+        check_in: pick("Check-in", "Entrada", "Arrivée"),
+        check_out: pick("Check-out", "Salida", "Départ"),
+        contact: pick("Contact us", "Contáctanos", "Nous contacter"),
+        quick_access: pick("Quick access", "Acceso rápido", "Accès rapide"),
+        nothing_yet: pick(
+            "Your host has not set up this page yet.",
+            "Tu anfitrión aún no ha preparado esta página.",
+            "Votre hôte n’a pas encore préparé cette page.",
+        ),
+        precheckin: pick("Pre-check-in", "Pre-check-in", "Pré-enregistrement"),
+        cancelled: pick("This stay has been cancelled.", "Esta estancia se ha cancelado.", "Ce séjour a été annulé."),
+    }
+}
+
+/// What a tile is called.
+#[must_use]
+pub fn tile(tile: crate::portals::Tile, language: &str) -> &'static str {
+    use crate::portals::Tile;
+    let words = match tile {
+        Tile::Uber => Builtin { en: "Order an Uber", es: "Pedir un Uber", fr: "Commander un Uber" },
+        Tile::ReportAnIssue => Builtin { en: "Report an issue", es: "Informar de un problema", fr: "Signaler un problème" },
+        Tile::FindParking => Builtin { en: "Find parking", es: "Buscar aparcamiento", fr: "Trouver un parking" },
+        Tile::FindParkingJustpark => {
+            Builtin { en: "Book parking with JustPark", es: "Reservar aparcamiento con JustPark", fr: "Réserver un parking avec JustPark" }
+        }
+        Tile::RentBabyGear => Builtin { en: "Rent baby gear", es: "Alquilar artículos de bebé", fr: "Louer du matériel pour bébé" },
+    };
+    words.in_language(language)
+}

@@ -1,0 +1,78 @@
+//! A point in time as the interface writes it: `2026-11-21T09:30:00.000Z`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use jiff::{Timestamp, ToSpan as _};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// A point in time. Written in UTC with milliseconds; read with any offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub Timestamp);
+
+impl Moment {
+    /// The moment after a change: now, or 1 ms after `self` where the clock has not moved on, so that a resource's
+    /// `updatedAt` strictly increases.
+    #[must_use]
+    pub fn advanced_to(self, now: Timestamp) -> Self {
+        Self(self.0.checked_add(1.millisecond()).map_or(now, |next| next.max(now)))
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.0)
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(de::Error::custom)
+    }
+}
+
+impl From<Moment> for store::Value {
+    fn from(moment: Moment) -> Self {
+        Self::Timestamp(moment.0)
+    }
+}
+
+impl JsonSchema for Moment {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Timestamp".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_written_with_three_decimals() {
+        let moment = Moment("2026-11-21T10:30:00+01:00".parse().unwrap());
+        assert_eq!(moment.to_string(), "2026-11-21T09:30:00.000Z");
+    }
+
+    #[test]
+    fn a_change_within_the_same_millisecond_still_advances() {
+        let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
+        assert_eq!(Moment(now).advanced_to(now).to_string(), "2026-11-21T09:30:00.001Z");
+        assert!(Moment(now).advanced_to("2026-11-21T09:20:00Z".parse().unwrap()) > Moment(now));
+    }
+}

@@ -1,0 +1,87 @@
+//! From the credential of a request to its caller.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use uuid::Uuid;
+
+use super::{Caller, Head};
+use crate::access::{self, Access, Identified};
+use crate::error::{Error, Kind, Result};
+use crate::format;
+use crate::operation::{Operation, Surface, Work};
+use crate::platform::{Organization, Settings};
+use crate::service::Service;
+
+store::statements! {
+    /// The reservation a stay token opens, and its organization.
+    STAY = "select l.reservation_id, o.id, o.doc from guest_link l join organization o on o.id = l.organization_id where l.token = ?1";
+}
+
+/// The bearer token of a request. None where there is no header, another scheme, or more than one header.
+#[must_use]
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+pub(super) async fn identify(service: &Arc<Service>, operation: &'static Operation, request: &Head, now: Timestamp) -> Result<Caller> {
+    match operation.surface {
+        Surface::Public => {
+            let token = bearer(&request.headers).ok_or(Kind::Authentication)?.to_owned();
+            let found = service.store.read(move |tx| access::find(tx, &token, now)).await?;
+            found.map(Caller::Tenant).ok_or_else(|| Kind::Authentication.into())
+        }
+        Surface::Platform => platform(service, operation, request),
+        Surface::Guest => guest(service, request, now).await,
+    }
+}
+
+fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<Caller> {
+    let token = bearer(&request.headers).unwrap_or_default();
+    let is_known = service.settings.platform_key.as_ref().is_some_and(|key| {
+        // Digests are of one length, so comparing them tells nothing about the key's.
+        let digests = (Sha256::digest(key), Sha256::digest(token));
+        bool::from(digests.0.as_slice().ct_eq(digests.1.as_slice()))
+    });
+    if !is_known {
+        return Err(Kind::Authentication.into());
+    }
+    if matches!(operation.work, Work::System(_)) {
+        return Ok(Caller::Platform(Access::platform(), None));
+    }
+    let id = request.path.iter().find(|(name, _)| name == "organizationId").map(|(_, value)| value);
+    let id = id.filter(|text| format::is_uuid(text)).and_then(|text| text.parse::<Uuid>().ok());
+    Ok(Caller::Platform(Access::platform(), Some(id.ok_or_else(|| Error::not_found("Organization"))?)))
+}
+
+/// The stay token opens one reservation. A preview of another moment is for those who configure it, so it needs a
+/// credential of the same organization besides.
+async fn guest(service: &Arc<Service>, request: &Head, now: Timestamp) -> Result<Caller> {
+    let token = request.path.iter().find(|(name, _)| name == "token").map(|(_, value)| value.clone()).unwrap_or_default();
+    let is_preview = request.query.iter().any(|(name, _)| name == "at");
+    let credential = bearer(&request.headers).map(str::to_owned);
+    let found = service
+        .store
+        .read(move |tx| {
+            let Some(row) = tx.row(&STAY, &[token.into()])? else { return Err(Error::not_found("Stay")) };
+            let store::Json(settings): store::Json<Settings> = row.get(2)?;
+            let organization = Organization { id: row.get(1)?, settings };
+            if is_preview {
+                let previewer = credential.map_or(Ok(None), |token| access::find(tx, &token, now))?;
+                if previewer.is_none_or(|previewer| previewer.organization.id != organization.id) {
+                    return Err(Kind::Authentication.into());
+                }
+            }
+            Ok(Identified { access: Access::guest(row.get(0)?), organization })
+        })
+        .await?;
+    Ok(Caller::Tenant(found))
+}

@@ -1,0 +1,223 @@
+//! The one way through: authenticate → rate limit → two-factor → permission → validate → replay or run → envelope.
+//!
+//! REST, tools, platform and guest interfaces all enter at [`handle`]; no other door exists, so nothing can skip a check.
+
+mod authenticate;
+mod envelope;
+mod idempotency;
+mod rate_limit;
+mod request;
+mod validate;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+pub use authenticate::bearer;
+pub use envelope::{error_body, success_body};
+pub use idempotency::{InFlight, sweep};
+pub use rate_limit::{RateLimits, Standing};
+use request::Head;
+pub use request::{Payload, Request};
+pub use validate::Shape;
+
+use crate::access::{Access, Identified};
+use crate::context::{Context, System};
+use crate::error::{Error, Kind, Result};
+use crate::operation::{Answer, Effect, Needs, Operation, Surface, Work};
+use crate::service::Service;
+use idempotency::Key;
+
+/// The statements of this chapter.
+pub(crate) fn statements() -> Vec<&'static store::Statement> {
+    [authenticate::STATEMENTS, idempotency::STATEMENTS].concat()
+}
+
+/// What is answered, whichever surface asked.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The HTTP status.
+    pub status: u16,
+    /// The envelope, or the error, as JSON text.
+    pub body: String,
+    /// How the caller stands with its rate limit, once it is known who it is.
+    pub standing: Option<Standing>,
+    /// The answer of an earlier request with the same key.
+    pub is_replay: bool,
+    /// Whole seconds to wait before trying again.
+    pub retry_after: Option<u64>,
+}
+
+/// A success, before it is put on the wire.
+struct Success {
+    status: u16,
+    body: String,
+    is_replay: bool,
+}
+
+/// Takes a request through every stage and answers it, whatever happens.
+pub async fn handle(service: &Arc<Service>, operation: &'static Operation, request: Request) -> Outcome {
+    let (head, payload) = request.split();
+    let request_id = head.id;
+    let mut standing = None;
+    match through(service, operation, &head, payload, &mut standing).await {
+        Ok(Success { status, body, is_replay }) => Outcome { status, body, standing, is_replay, retry_after: None },
+        Err(error) => {
+            log_failure(&error, operation, request_id);
+            let limited = standing.as_ref().and_then(|standing| standing.retry_after);
+            Outcome {
+                status: error.kind().status(),
+                body: error_body(&error, request_id),
+                retry_after: limited.or(error.retry_after()),
+                standing,
+                is_replay: false,
+            }
+        }
+    }
+}
+
+async fn through(
+    service: &Arc<Service>,
+    operation: &'static Operation,
+    request: &Head,
+    payload: Payload,
+    standing: &mut Option<Standing>,
+) -> Result<Success> {
+    let now = service.clock.now();
+    let caller = authenticate::identify(service, operation, request, now).await?;
+    let access = caller.access();
+    if operation.surface == Surface::Public {
+        let taken = service.limits.take(access.credential, service.clock.elapsed(), now);
+        let is_refused = taken.as_ref().is_some_and(|standing| standing.retry_after.is_some());
+        *standing = taken;
+        if is_refused {
+            return Err(Kind::RateLimit.into());
+        }
+    }
+    access.require_two_factor()?;
+    if let Needs::Permission(permission) = operation.needs {
+        access.require(permission)?;
+    }
+    let arguments = request.read(payload, operation).await;
+    if let (Needs::ByBody(needed), Ok(arguments)) = (operation.needs, &arguments)
+        && let Some(permission) = needed(arguments.body())
+    {
+        access.require(permission)?;
+    }
+    let key = Key::of(operation, request, access.credential)?;
+    let arguments = arguments?;
+    let input = operation.shape().validate(operation, &arguments, service, caller.country(), now).await?;
+    match operation.effect {
+        Effect::Read => read(service, operation, input, caller, now, request.id).await,
+        Effect::Write => {
+            let key = key.map(|key| key.for_request(operation, &arguments));
+            write(service, operation, input, caller, now, request.id, key).await
+        }
+    }
+}
+
+/// Who was let in: someone of an organization, or the platform where no organization is concerned.
+pub(crate) enum Caller {
+    Tenant(Identified),
+    /// The platform, for an organization named in the path that has not been looked up yet.
+    Platform(Access, Option<Uuid>),
+}
+
+impl Caller {
+    fn access(&self) -> &Access {
+        match self {
+            Self::Tenant(identified) => &identified.access,
+            Self::Platform(access, _) => access,
+        }
+    }
+
+    fn organization(&self) -> Option<Uuid> {
+        match self {
+            Self::Tenant(identified) => Some(identified.organization.id),
+            Self::Platform(_, organization) => *organization,
+        }
+    }
+
+    fn country(&self) -> &str {
+        match self {
+            Self::Tenant(identified) => &identified.organization.settings.country.0,
+            Self::Platform(..) => crate::platform::DEFAULT_COUNTRY,
+        }
+    }
+}
+
+async fn read(
+    service: &Arc<Service>,
+    operation: &'static Operation,
+    input: serde_json::Value,
+    caller: Caller,
+    now: Timestamp,
+    request_id: Uuid,
+) -> Result<Success> {
+    let shared = service.clone();
+    let answer = service
+        .store
+        .read(move |tx| {
+            let system = System { tx, now, ids: &shared.ids, public_url: &shared.public_url, has_deliveries: false };
+            match (&operation.work, caller.organization()) {
+                (Work::Tenant(work), Some(id)) => work(&mut Context::for_reading(system, id, caller.access())?, input),
+                (Work::System(work), _) => work(&mut { system }, input),
+                (Work::Tenant(_), None) => Err(Error::not_found("Organization")),
+            }
+        })
+        .await?;
+    Ok(Success { status: operation.status, body: success_body(&answer, request_id), is_replay: false })
+}
+
+async fn write(
+    service: &Arc<Service>,
+    operation: &'static Operation,
+    input: serde_json::Value,
+    caller: Caller,
+    now: Timestamp,
+    request_id: Uuid,
+    key: Option<Key>,
+) -> Result<Success> {
+    // Held until the outcome is known; dropped on every way out, a panic included.
+    let _held = key.as_ref().map(|key| service.in_flight.hold(key)).transpose()?;
+    let shared = service.clone();
+    let retention = service.settings.idempotency_retention;
+    let (success, has_deliveries) = service
+        .store
+        .write_within(operation.patience, move |tx| {
+            if let Some(key) = &key {
+                if let Some(recorded) = key.recorded(tx, now, retention)? {
+                    return Ok((recorded, false));
+                }
+            }
+            let system = System { tx, now, ids: &shared.ids, public_url: &shared.public_url, has_deliveries: false };
+            let success = |answer: &Answer| Success { status: operation.status, body: success_body(answer, request_id), is_replay: false };
+            match (&operation.work, caller.organization()) {
+                (Work::Tenant(work), Some(id)) => {
+                    let mut context = Context::for_writing(system, id, caller.access())?;
+                    let success = success(&work(&mut context, input)?);
+                    if let Some(key) = key {
+                        key.record(&mut context, &success)?;
+                    }
+                    Ok((success, context.has_deliveries()))
+                }
+                (Work::System(work), _) => Ok((success(&work(&mut { system }, input)?), false)),
+                (Work::Tenant(_), None) => Err(Error::not_found("Organization")),
+            }
+        })
+        .await?;
+    if has_deliveries {
+        service.dispatch.notify_one();
+    }
+    Ok(success)
+}
+
+fn log_failure(error: &Error, operation: &Operation, request_id: Uuid) {
+    let cause = error.cause().unwrap_or_default();
+    match error.kind() {
+        Kind::Internal => tracing::error!(%request_id, operation = operation.id, cause, "failed"),
+        Kind::Unavailable | Kind::Provider => tracing::warn!(%request_id, operation = operation.id, cause, "not available"),
+        _ => {}
+    }
+}

@@ -1,0 +1,296 @@
+//! A request against the published JSON Schema of its operation, every failing field reported at once.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use jsonschema::error::{TypeKind, ValidationErrorKind as Failure};
+use jsonschema::{ValidationError, Validator};
+use serde_json::{Map, Value};
+
+use super::request::Arguments;
+use crate::error::{Error, Issue, Result, Step};
+use crate::format::{self, Contextual};
+use crate::operation::{Operation, inline_generator};
+use crate::service::Service;
+
+/// An operation's input as it is validated: its schema compiled, and what the schema alone cannot judge.
+pub struct Shape {
+    fields: BTreeMap<String, Value>,
+    validator: Validator,
+    contextual: Vec<(Vec<String>, Contextual)>,
+    trimmed: Vec<Vec<String>>,
+    answer_fields: BTreeSet<String>,
+}
+
+/// Failing fields, one issue each: the first that is found.
+#[derive(Default)]
+struct Issues(BTreeMap<Vec<Step>, String>);
+
+impl Issues {
+    fn add(&mut self, path: Vec<Step>, message: impl Into<String>) {
+        self.0.entry(path).or_insert_with(|| message.into());
+    }
+
+    fn concerns(&self, path: &[Step]) -> bool {
+        self.0.keys().any(|failing| path.starts_with(failing) || failing.starts_with(path))
+    }
+
+    fn into_result(self) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        Err(Error::issues(self.0.into_iter().map(|(path, message)| Issue { path, message }).collect()))
+    }
+}
+
+impl Shape {
+    /// Compiles the input of an operation.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Self {
+        let schema = operation.input_schema(&mut inline_generator());
+        let options = format::STATIC
+            .iter()
+            .fold(jsonschema::draft202012::options(), |options, format| options.with_format(format.name, format.holds));
+        let validator = options.should_validate_formats(true).build(&schema);
+        let fields = schema["properties"].as_object().cloned().unwrap_or_default().into_iter().collect();
+        let mut notes = Notes::default();
+        notes.collect(&schema, &mut Vec::new());
+        Self {
+            fields,
+            validator: validator.unwrap_or_else(|error| panic!("the input schema of {} compiles: {error}", operation.id)),
+            contextual: notes.contextual,
+            trimmed: notes.trimmed,
+            answer_fields: operation.answer_fields(),
+        }
+    }
+
+    /// The input of an operation from what was sent; 400 with every failing field, 404 for a malformed id in the path.
+    pub(super) async fn validate(
+        &self,
+        operation: &Operation,
+        arguments: &Arguments,
+        service: &Service,
+        country: &str,
+        now: Timestamp,
+    ) -> Result<Value> {
+        let mut issues = Issues::default();
+        let mut input = self.gather(operation, arguments, &mut issues)?;
+        for path in &self.trimmed {
+            if let Some(Value::String(text)) = at_mut(&mut input, path) {
+                *text = text.trim().to_owned();
+            }
+        }
+        for error in self.validator.iter_errors(&input) {
+            self.report(&error, &mut issues);
+        }
+        for (path, kind) in &self.contextual {
+            let steps: Vec<Step> = path.iter().map(|key| Step::from(key.as_str())).collect();
+            if issues.concerns(&steps) {
+                continue;
+            }
+            if let Some(Value::String(text)) = at(&input, path)
+                && let Err(reason) = judge(*kind, text, service, country, now).await
+            {
+                issues.add(steps, reason);
+            }
+        }
+        issues.into_result()?;
+        Ok(input)
+    }
+
+    /// Path, query and body fields side by side, each as the type its schema gives.
+    fn gather(&self, operation: &Operation, arguments: &Arguments, issues: &mut Issues) -> Result<Value> {
+        let mut input = Map::new();
+        let fields = match arguments {
+            Arguments::Tool(arguments) => arguments,
+            Arguments::Http { path, query, body } => {
+                for (name, text) in path {
+                    input.insert(name.clone(), Value::from(text.as_str()));
+                }
+                if !operation.has_body() {
+                    self.gather_query(operation, query, &mut input, issues);
+                }
+                body
+            }
+        };
+        match fields {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    let is_of_the_path = operation.is_path_field(name) && matches!(arguments, Arguments::Http { .. });
+                    let is_unknown = !self.fields.contains_key(name) || is_of_the_path;
+                    if is_unknown || (matches!(arguments, Arguments::Tool(_)) && operation.not_for_tools.contains(&name.as_str())) {
+                        issues.add(vec![Step::from(name.as_str())], self.stranger(name));
+                    } else {
+                        input.insert(name.clone(), value.clone());
+                    }
+                }
+            }
+            _ => issues.add(Vec::new(), "the body must be an object"),
+        }
+        for (name, schema) in &self.fields {
+            if let Some(Value::String(text)) = input.get_mut(name)
+                && operation.is_path_field(name)
+                && schema["format"] == "uuid"
+            {
+                if !format::is_uuid(text) {
+                    return Err(Error::not_found("Identifier"));
+                }
+                text.make_ascii_lowercase();
+            }
+        }
+        Ok(Value::Object(input))
+    }
+
+    fn gather_query(&self, operation: &Operation, query: &[(String, String)], input: &mut Map<String, Value>, issues: &mut Issues) {
+        for (name, schema) in &self.fields {
+            if operation.is_path_field(name) {
+                continue;
+            }
+            let sent: Vec<&str> = query.iter().filter(|(key, _)| key == name).map(|(_, text)| text.as_str()).collect();
+            if sent.is_empty() {
+                continue;
+            }
+            match from_query(&sent, schema) {
+                Ok(value) => drop(input.insert(name.clone(), value)),
+                Err(reason) => issues.add(vec![Step::from(name.as_str())], reason),
+            }
+        }
+    }
+
+    /// What to say of a field that the operation does not take.
+    fn stranger(&self, name: &str) -> &'static str {
+        if self.answer_fields.contains(name) { "read-only field" } else { "unrecognized field" }
+    }
+
+    fn report(&self, error: &ValidationError<'_>, issues: &mut Issues) {
+        let path = steps(error);
+        let below = |name: &str| path.iter().cloned().chain([Step::from(name)]).collect::<Vec<_>>();
+        match error.kind() {
+            Failure::AdditionalProperties { unexpected } => {
+                let is_resource = path.is_empty() || path == [Step::from("data")];
+                for name in unexpected {
+                    issues.add(below(name), if is_resource { self.stranger(name) } else { "unrecognized field" });
+                }
+            }
+            Failure::Required { property } => issues.add(below(property.as_str().unwrap_or_default()), "is required"),
+            Failure::AnyOf { context } | Failure::OneOfNotValid { context } => {
+                // Of several shapes the one that was meant is the one whose type fits; its failures say more.
+                let meant = context.iter().find(|errors| {
+                    !errors.is_empty() && !errors.iter().any(|inner| steps(inner) == path && matches!(inner.kind(), Failure::Type { .. }))
+                });
+                match meant {
+                    Some(errors) => errors.iter().for_each(|inner| self.report(inner, issues)),
+                    None => issues.add(path, "has the wrong type"),
+                }
+            }
+            kind => issues.add(path, describe(kind)),
+        }
+    }
+}
+
+fn steps(error: &ValidationError<'_>) -> Vec<Step> {
+    use jsonschema::paths::LocationSegment as Segment;
+    let step = |segment: Segment<'_>| match segment {
+        Segment::Property(name) => Step::Key(name.into_owned()),
+        Segment::Index(index) => Step::Index(index),
+    };
+    error.instance_path().into_iter().map(step).collect()
+}
+
+fn describe(kind: &Failure) -> Cow<'static, str> {
+    match kind {
+        Failure::Type { kind: TypeKind::Single(wanted) } => format!("must be of type {wanted}").into(),
+        Failure::Type { kind: TypeKind::Multiple(wanted) } => {
+            format!("must be of type {}", wanted.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or ")).into()
+        }
+        Failure::MinLength { limit: 1 } => "must not be empty".into(),
+        Failure::MinLength { limit } => format!("must have at least {limit} characters").into(),
+        Failure::MaxLength { limit } => format!("must have at most {limit} characters").into(),
+        Failure::MinItems { limit } => format!("must have at least {limit} items").into(),
+        Failure::MaxItems { limit } => format!("must have at most {limit} items").into(),
+        Failure::UniqueItems => "must not name anything twice".into(),
+        Failure::Minimum { limit } => format!("must be at least {limit}").into(),
+        Failure::Maximum { limit } => format!("must be at most {limit}").into(),
+        Failure::Enum { options } => format!("must be one of {options}").into(),
+        Failure::Constant { expected_value } => format!("must be {expected_value}").into(),
+        Failure::Pattern { pattern } if pattern == "\\S" => "must not be blank".into(),
+        Failure::Pattern { pattern } => format!("must match {pattern}").into(),
+        Failure::Format { format } => {
+            let wanted = format::STATIC.iter().find(|known| known.name == format).map_or("valid", |known| known.wanted);
+            format!("must be {wanted}").into()
+        }
+        _ => "is not valid".into(),
+    }
+}
+
+/// A query parameter as the type its schema gives (spec: Pagination, 5).
+fn from_query(sent: &[&str], schema: &Value) -> Result<Value, String> {
+    let is = |kind: &str| match &schema["type"] {
+        Value::String(name) => name == kind,
+        Value::Array(names) => names.iter().any(|name| name == kind),
+        _ => false,
+    };
+    if is("array") {
+        return Ok(sent.iter().copied().map(Value::from).collect());
+    }
+    let [text] = sent else { return Err("is given more than once".into()) };
+    if text.trim().is_empty() {
+        return Err("must not be blank".into());
+    }
+    if is("boolean") {
+        return match text.to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" => Ok(Value::Bool(true)),
+            "false" | "0" | "no" => Ok(Value::Bool(false)),
+            _ => Err("must be true or false".into()),
+        };
+    }
+    if is("integer") {
+        return text.parse::<i64>().map(Value::from).map_err(|_| "must be a whole number".into());
+    }
+    Ok(Value::from(*text))
+}
+
+async fn judge(kind: Contextual, text: &str, service: &Service, country: &str, now: Timestamp) -> Result<(), String> {
+    match kind {
+        Contextual::Phone if format::phone(text, country).is_none() => Err("is not a valid phone number".into()),
+        Contextual::WebhookTarget => service.targets.check(text).await,
+        Contextual::Future => match text.parse::<Timestamp>() {
+            Ok(moment) if moment > now => Ok(()),
+            Ok(_) => Err("has passed".into()),
+            Err(_) => Err("must be a timestamp such as 2026-11-21T09:30:00.000Z".into()),
+        },
+        Contextual::Phone => Ok(()),
+    }
+}
+
+/// What a schema notes beside the vocabulary of JSON Schema, by the path of the field.
+#[derive(Default)]
+struct Notes {
+    contextual: Vec<(Vec<String>, Contextual)>,
+    trimmed: Vec<Vec<String>>,
+}
+
+impl Notes {
+    fn collect(&mut self, schema: &Value, path: &mut Vec<String>) {
+        if let Some(kind) = schema["format"].as_str().and_then(Contextual::named) {
+            self.contextual.push((path.clone(), kind));
+        }
+        if schema["x-trimmed"] == true {
+            self.trimmed.push(path.clone());
+        }
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            path.push(name.clone());
+            self.collect(field, path);
+            path.pop();
+        }
+    }
+}
+
+fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, key| value.get(key))
+}
+
+fn at_mut<'v>(value: &'v mut Value, path: &[String]) -> Option<&'v mut Value> {
+    path.iter().try_fold(value, |value, key| value.get_mut(key))
+}

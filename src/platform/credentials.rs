@@ -1,0 +1,350 @@
+//! Who may call: API keys, members, OAuth apps, access tokens, connections.
+
+use std::collections::BTreeSet;
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::{Json, Row};
+use uuid::Uuid;
+
+use crate::access::{self, Credential, Permission};
+use crate::context::{Context, System};
+use crate::error::{Error, Result};
+use crate::field::{EmailAddress, Field, HttpUrl, Label};
+use crate::moment::Moment;
+use crate::operation::Operation;
+use crate::values;
+use crate::webhooks::{DisabledReason, disable_all_of};
+
+store::statements! {
+    /// A new API key.
+    INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc) values (?1, ?2, ?3, ?4, ?5)";
+    /// The API keys of an organization.
+    LIST_KEYS = "select id, doc, created_at from api_key where organization_id = ?1 order by created_at, id";
+    /// Revokes an API key.
+    DELETE_KEY = "delete from api_key where organization_id = ?1 and id = ?2";
+    /// Creates a member, or replaces one.
+    PUT_MEMBER = "insert into member (organization_id, id, created_at, updated_at, doc) values (?1, ?2, ?3, ?3, ?4)
+        on conflict (organization_id, id) do update set updated_at = excluded.updated_at, doc = excluded.doc
+        returning id, doc, created_at, updated_at";
+    /// A member.
+    MEMBER = "select id, doc, created_at, updated_at from member where organization_id = ?1 and id = ?2";
+    /// Creates an OAuth app, or replaces one.
+    PUT_APP = "insert into oauth_app (id, created_at, updated_at, doc) values (?1, ?2, ?2, ?3)
+        on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc
+        returning created_at, updated_at";
+    /// Whether an OAuth app is known. Apps belong to no organization.
+    APP_EXISTS = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2";
+    /// A new access token.
+    INSERT_TOKEN = "insert into access_token (organization_id, id, member_id, oauth_app_id, token_hash, created_at, doc)
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    /// Disconnects an app from a member.
+    DELETE_TOKENS = "delete from access_token where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
+}
+
+/// An API key as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKey {
+    /// What it is for.
+    pub name: String,
+    /// What it may do.
+    pub permissions: Vec<Permission>,
+    /// When it stops working by itself.
+    pub expires_at: Option<Moment>,
+}
+
+/// A member as they are stored.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    /// The member's name.
+    pub name: String,
+    /// The member's mail address.
+    pub email: String,
+    /// What they may do, and so what a token of theirs may do at the most.
+    pub permissions: Vec<Permission>,
+    /// The properties they reach; null is every property.
+    pub property_ids: Option<Vec<Uuid>>,
+    /// Whether they may do anything at all.
+    pub is_active: bool,
+    /// Whether they have enrolled in two-factor authentication.
+    pub is_two_factor_enrolled: bool,
+}
+
+/// An access token as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccessToken {
+    /// What it grants, as far as the member holds it.
+    pub permissions: Vec<Permission>,
+    /// When it stops working by itself.
+    pub expires_at: Option<Moment>,
+}
+
+/// A moment that has not passed, as the schema of an expiry.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(transparent)]
+struct Expiry(Moment);
+
+impl JsonSchema for Expiry {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Expiry".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "future-date-time" })
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "name": "Channel manager", "permissions": ["view_properties", "view_reservations"] }))]
+struct CreateApiKey {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    name: Label,
+    permissions: Vec<Permission>,
+    #[serde(default)]
+    expires_at: Option<Expiry>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OfOrganization {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneApiKey {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    api_key_id: Uuid,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ApiKeyView {
+    id: Uuid,
+    #[serde(flatten)]
+    key: ApiKey,
+    created_at: Moment,
+    /// Shown once, when the key is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({
+    "name": "Marta", "email": "marta@example.com", "permissions": ["view_properties"],
+    "propertyIds": null, "isActive": true, "isTwoFactorEnrolled": true
+}))]
+struct PutMember {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    member_id: Uuid,
+    name: Label,
+    email: EmailAddress,
+    permissions: Vec<Permission>,
+    /// Not to be left out: what is meant by its absence would be a guess between everything and nothing.
+    property_ids: Field<Option<Vec<Uuid>>>,
+    is_active: bool,
+    is_two_factor_enrolled: bool,
+}
+
+/// A member as they are answered.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MemberView {
+    id: Uuid,
+    #[serde(flatten)]
+    member: Member,
+    created_at: Moment,
+    updated_at: Moment,
+}
+
+impl MemberView {
+    /// From the columns id, doc, created_at, updated_at.
+    pub(super) fn from_row(row: &Row) -> Result<Self> {
+        let Json(member) = row.get(1)?;
+        Ok(Self { id: row.get(0)?, member, created_at: Moment(row.get(2)?), updated_at: Moment(row.get(3)?) })
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "name": "Zap", "redirectUris": ["https://client.example/callback"] }))]
+struct PutApp {
+    #[serde(skip_serializing)]
+    oauth_app_id: Uuid,
+    name: Label,
+    redirect_uris: Vec<HttpUrl>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AppView {
+    id: Uuid,
+    name: String,
+    redirect_uris: Vec<HttpUrl>,
+    created_at: Moment,
+    updated_at: Moment,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({
+    "memberId": "0192f0c1-2345-7abc-8def-0123456789ab", "oauthAppId": "0192f0c1-2345-7abc-8def-0123456789ac",
+    "permissions": ["view_properties"]
+}))]
+struct CreateToken {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    member_id: Uuid,
+    oauth_app_id: Uuid,
+    permissions: Vec<Permission>,
+    #[serde(default)]
+    expires_at: Option<Expiry>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct TokenView {
+    id: Uuid,
+    token: String,
+    expires_at: Option<Moment>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneConnection {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    oauth_app_id: Uuid,
+    member_id: Uuid,
+}
+
+/// That something is gone.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Done {
+    success: bool,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::platform("createApiKey", Method::POST, "/organizations/{organizationId}/api-keys")
+            .summary("Make an API key; its token is shown once")
+            .creates()
+            .run(create_key),
+        Operation::platform("listApiKeys", Method::GET, "/organizations/{organizationId}/api-keys")
+            .summary("List API keys, without their tokens")
+            .run(list_keys),
+        Operation::platform("revokeApiKey", Method::DELETE, "/organizations/{organizationId}/api-keys/{apiKeyId}")
+            .summary("Revoke an API key: it stops working with the next request, and its subscriptions are disabled")
+            .run(revoke_key),
+        Operation::platform("putMember", Method::PUT, "/organizations/{organizationId}/members/{memberId}")
+            .summary("Create a member, or replace one")
+            .run(put_member),
+        Operation::platform("putOauthApp", Method::PUT, "/oauth-apps/{oauthAppId}")
+            .summary("Create an OAuth app, or replace one")
+            .run_system(put_app),
+        Operation::platform("createAccessToken", Method::POST, "/organizations/{organizationId}/access-tokens")
+            .summary("Make an access token of an app for a member; the token is shown once")
+            .creates()
+            .run(create_token),
+        Operation::platform("disconnect", Method::DELETE, "/organizations/{organizationId}/connections/{oauthAppId}/{memberId}")
+            .summary("Disconnect an app from a member: its tokens die, its subscriptions are disabled")
+            .run(disconnect),
+    ]
+}
+
+fn create_key(context: &mut Context<'_, '_>, input: CreateApiKey) -> Result<ApiKeyView> {
+    let (id, now) = (context.new_id(), context.now());
+    let token = access::token("sk_", context.ids());
+    let key = ApiKey { name: input.name.0, permissions: each_once(input.permissions), expires_at: input.expires_at.map(|expiry| expiry.0) };
+    let hash = store::Value::Bytes(access::hash(&token));
+    context.execute(&INSERT_KEY, values![id, hash, now, store::Value::json(&key)?])?;
+    Ok(ApiKeyView { id, key, created_at: Moment(now), token: Some(token) })
+}
+
+fn list_keys(context: &mut Context<'_, '_>, _: OfOrganization) -> Result<Vec<ApiKeyView>> {
+    let view = |row: &Row| -> Result<ApiKeyView> {
+        let Json(key) = row.get(1)?;
+        Ok(ApiKeyView { id: row.get(0)?, key, created_at: Moment(row.get(2)?), token: None })
+    };
+    context.rows(&LIST_KEYS, [])?.iter().map(view).collect()
+}
+
+fn revoke_key(context: &mut Context<'_, '_>, input: OneApiKey) -> Result<Done> {
+    if context.execute(&DELETE_KEY, values![input.api_key_id])? == 0 {
+        return Err(Error::not_found("API key"));
+    }
+    disable_all_of(context, Credential::ApiKey(input.api_key_id), DisabledReason::CredentialInvalid)?;
+    Ok(Done { success: true })
+}
+
+fn put_member(context: &mut Context<'_, '_>, input: PutMember) -> Result<MemberView> {
+    let member = Member {
+        name: input.name.0,
+        email: input.email.0,
+        permissions: each_once(input.permissions),
+        property_ids: input.property_ids.into_sent().flatten().map(each_once),
+        is_active: input.is_active,
+        is_two_factor_enrolled: input.is_two_factor_enrolled,
+    };
+    let now = context.now();
+    let row = context.row(&PUT_MEMBER, values![input.member_id, now, store::Value::json(&member)?])?;
+    MemberView::from_row(&row.ok_or_else(|| Error::internal("an upsert returned nothing"))?)
+}
+
+fn put_app(system: &mut System<'_, '_>, input: PutApp) -> Result<AppView> {
+    let doc = store::Value::json(&input)?;
+    let row = system.tx.row(&PUT_APP, &values![input.oauth_app_id, system.now, doc])?;
+    let row = row.ok_or_else(|| Error::internal("an upsert returned nothing"))?;
+    Ok(AppView {
+        id: input.oauth_app_id,
+        name: input.name.0,
+        redirect_uris: input.redirect_uris,
+        created_at: Moment(row.get(0)?),
+        updated_at: Moment(row.get(1)?),
+    })
+}
+
+fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<TokenView> {
+    if !context.exists(&MEMBER, values![input.member_id])? {
+        return Err(Error::not_found("Member"));
+    }
+    if !context.exists(&APP_EXISTS, values![input.oauth_app_id])? {
+        return Err(Error::not_found("OAuth app"));
+    }
+    let (id, now) = (context.new_id(), context.now());
+    let token = access::token("at_", context.ids());
+    let expires_at = input.expires_at.map(|expiry| expiry.0);
+    let doc = store::Value::json(&AccessToken { permissions: each_once(input.permissions), expires_at })?;
+    let hash = store::Value::Bytes(access::hash(&token));
+    context.execute(&INSERT_TOKEN, values![id, input.member_id, input.oauth_app_id, hash, now, doc])?;
+    Ok(TokenView { id, token, expires_at })
+}
+
+fn disconnect(context: &mut Context<'_, '_>, input: OneConnection) -> Result<Done> {
+    if context.execute(&DELETE_TOKENS, values![input.oauth_app_id, input.member_id])? == 0 {
+        return Err(Error::not_found("Connection"));
+    }
+    let credential = Credential::Connection { app: input.oauth_app_id, member: input.member_id };
+    disable_all_of(context, credential, DisabledReason::CredentialInvalid)?;
+    Ok(Done { success: true })
+}
+
+fn each_once<T: Ord + Copy>(items: Vec<T>) -> Vec<T> {
+    let mut seen = BTreeSet::new();
+    items.into_iter().filter(|item| seen.insert(*item)).collect()
+}

@@ -1,0 +1,27 @@
+//! The platform interface: organizations, their credentials, and the records the platform around us keeps in step.
+
+mod credentials;
+mod kind;
+mod organizations;
+mod reads;
+mod records;
+mod sync;
+
+pub use credentials::{AccessToken, ApiKey, Member};
+pub use kind::{Guest, Kind, Property, Reservation, ReservationStatus, Review, Task, TaskStatus};
+pub use organizations::{DEFAULT_COUNTRY, Organization, Settings};
+pub use records::{Record, find_record, get_record};
+pub(crate) use records::{exists, typed};
+pub use sync::MAX_RECORDS;
+
+use crate::operation::Operation;
+
+/// The statements of this chapter.
+pub(crate) fn statements() -> Vec<&'static store::Statement> {
+    [credentials::STATEMENTS, organizations::STATEMENTS, reads::STATEMENTS, records::STATEMENTS, sync::STATEMENTS].concat()
+}
+
+/// The operations of this chapter.
+pub(crate) fn operations() -> Vec<Operation> {
+    [organizations::operations(), credentials::operations(), sync::operations(), reads::operations()].into_iter().flatten().collect()
+}

@@ -1,0 +1,130 @@
+//! Records as they are stored and read: one table for every kind, since the platform owns their shapes.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use store::{Json, Row};
+use uuid::Uuid;
+
+use super::Kind;
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::moment::Moment;
+use crate::operation::{Listing, Object, Page};
+use crate::values;
+
+store::statements! {
+    /// A record.
+    RECORD = "select id, property_id, doc, created_at, updated_at from record where organization_id = ?1 and kind = ?2 and id = ?3";
+    /// A page of the records of a kind within reach.
+    PAGE = "select id, property_id, doc, created_at, updated_at from record
+        where organization_id = ?1 and kind = ?2 and (?3 or property_id is null or property_id = any(?4))
+        order by created_at, id limit ?5 offset ?6";
+    /// How many records of a kind are within reach.
+    COUNT = "select count(*) from record where organization_id = ?1 and kind = ?2 and (?3 or property_id is null or property_id = any(?4))";
+}
+
+/// A record as it is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredRecord {
+    /// Which one, within its kind.
+    pub id: Uuid,
+    /// The property it is of; for a property, itself.
+    pub property_id: Option<Uuid>,
+    /// Its data, as the platform sent it.
+    pub data: Object,
+    /// When it first came.
+    pub created_at: Moment,
+    /// When it last changed.
+    pub updated_at: Moment,
+}
+
+impl StoredRecord {
+    /// From the columns id, property_id, doc, created_at, updated_at.
+    pub(super) fn from_row(row: &Row) -> Result<Self> {
+        let Json(data) = row.get(2)?;
+        Ok(Self { id: row.get(0)?, property_id: row.get(1)?, data, created_at: Moment(row.get(3)?), updated_at: Moment(row.get(4)?) })
+    }
+}
+
+/// A record as its reads return it: `{id, …data, createdAt, updatedAt}`.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct Record(pub Object);
+
+impl JsonSchema for Record {
+    fn schema_name() -> Cow<'static, str> {
+        "Record".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "required": ["id", "createdAt", "updatedAt"] })
+    }
+}
+
+impl Record {
+    fn new(context: &Context<'_, '_>, kind: Kind, stored: StoredRecord) -> Self {
+        let StoredRecord { id, data, created_at, updated_at, .. } = stored;
+        let mut fields = data;
+        if kind == Kind::Review {
+            withhold(context, &mut fields);
+        }
+        fields.insert("id".into(), Value::from(id.to_string()));
+        fields.insert("createdAt".into(), Value::from(created_at.to_string()));
+        fields.insert("updatedAt".into(), Value::from(updated_at.to_string()));
+        Self(fields)
+    }
+}
+
+/// A review shows its private part to those who may see analytics, and the addresses of its photos rather than their keys.
+fn withhold(context: &Context<'_, '_>, review: &mut Object) {
+    review.remove("photoKeys");
+    review.insert("photoUrls".into(), Value::Array(Vec::new()));
+    if !context.access.permissions.has(Permission::ViewAnalytics) {
+        review.remove("privateReview");
+    }
+}
+
+/// A record that the caller reaches.
+pub fn find_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<Record>> {
+    let stored = find(context, kind, id)?.filter(|stored| context.reach().covers_record(stored.property_id));
+    Ok(stored.map(|stored| Record::new(context, kind, stored)))
+}
+
+/// A record that the caller reaches, or 404.
+pub fn get_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Record> {
+    find_record(context, kind, id)?.ok_or_else(|| Error::not_found(&kind.label()))
+}
+
+/// A record of the organization, whoever asks, as the type its rules read.
+pub(crate) fn typed<T: DeserializeOwned>(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<T>> {
+    let Some(stored) = find(context, kind, id)? else { return Ok(None) };
+    serde_json::from_value(Value::Object(stored.data)).map(Some).map_err(Error::internal)
+}
+
+/// Whether the organization has the record.
+pub(crate) fn exists(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
+    context.exists(&RECORD, values![kind.name(), id])
+}
+
+fn find(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<StoredRecord>> {
+    context.row(&RECORD, values![kind.name(), id])?.as_ref().map(StoredRecord::from_row).transpose()
+}
+
+/// A page of the records of a kind that the caller reaches, by creation.
+pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Result<Listing<Record>> {
+    let [all, ids] = context.reach().parameters();
+    let total = context.row(&COUNT, values![kind.name(), all.clone(), ids.clone()])?.map_or(Ok(0), |row| row.get(0))?;
+    let rows = context.rows(&PAGE, values![kind.name(), all, ids, page.limit, page.offset])?;
+    let items = rows.iter().map(|row| Ok(Record::new(context, kind, StoredRecord::from_row(row)?))).collect::<Result<_>>()?;
+    Ok(Listing { items, total })
+}
+
+/// Every record of a kind that the caller reaches.
+pub(super) fn list_all(context: &mut Context<'_, '_>, kind: Kind) -> Result<Vec<Record>> {
+    list(context, kind, Page { limit: u32::MAX, offset: 0 }).map(|listing| listing.items)
+}

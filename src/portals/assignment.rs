@@ -1,0 +1,82 @@
+//! assignPortalToProperty: the direct assignment of a portal, one a property.
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::portal_operations;
+use super::serving::Coverage;
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::operation::{Needs, Operation};
+use crate::platform::{Kind, exists};
+use crate::{scopes, values};
+
+store::statements! {
+    /// The portal assigned to a property itself.
+    PORTAL_OF = "select entity_id from entity_scope where organization_id = ?1 and target_kind = 'property' and target_id = ?2 and entity_type = 'portal_settings'";
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "portalSettingsId": "0192f0c1-2345-7abc-8def-0123456789ab" }))]
+struct AssignPortal {
+    property_id: Uuid,
+    /// The portal; null clears the assignment.
+    portal_settings_id: Field<Option<Uuid>>,
+}
+
+/// What the property now points at.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ac", "portalSettingsId": "0192f0c1-2345-7abc-8def-0123456789ab"
+}))]
+struct AssignedPortal {
+    /// The property.
+    id: Uuid,
+    portal_settings_id: Option<Uuid>,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public(
+            "assignPortalToProperty",
+            Method::POST,
+            "/properties/{propertyId}/assign-portal",
+            Needs::Permission(Permission::ModifyProperties),
+        )
+        .summary("Point a property at a portal, or clear its assignment")
+        .destructive()
+        .run(assign),
+    ]
+}
+
+fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<AssignedPortal> {
+    let property = input.property_id;
+    if !context.reach().covers(property) || !exists(context, Kind::Property, property)? {
+        return Err(Error::not_found("Property"));
+    }
+    let portal = input.portal_settings_id.into_sent().flatten();
+    if let Some(id) = portal {
+        let found = portal_operations::find(context, id)?.ok_or_else(|| Error::not_found("Portal"))?;
+        // What serves nothing is readable, so an unreadable portal serves something.
+        if found.is_default && !Coverage::load(context)?.may_read_portal(id) {
+            return Err(Error::forbidden("This portal cannot be assigned by a caller limited to some properties."));
+        }
+    }
+    let current = context.row(&PORTAL_OF, values![property])?.map(|row| row.get::<Uuid>(0)).transpose()?;
+    if current != portal {
+        if let Some(current) = current {
+            scopes::unassign_portal(context, current, property)?;
+        }
+        if let Some(portal) = portal {
+            scopes::assign_portal(context, portal, property)?;
+        }
+    }
+    Ok(AssignedPortal { id: property, portal_settings_id: portal })
+}

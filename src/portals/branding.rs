@@ -1,0 +1,168 @@
+//! A branding: how the portals that use it look.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::field::{Creatable, Field, HexColor, HttpUrlOrEmpty, Name60, Text2000};
+use crate::moment::Moment;
+
+/// A portal branding, as it is stored and answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PortalBranding", example = example())]
+pub struct Branding {
+    /// Server-assigned.
+    pub id: Uuid,
+    /// Shown in portal headers; not unique.
+    pub name: String,
+    /// Internal label.
+    pub nickname: Option<String>,
+    /// Six-digit hex.
+    pub text_color: String,
+    /// Six-digit hex.
+    pub primary_color: String,
+    /// Six-digit hex.
+    pub secondary_color: String,
+    /// Six-digit hex; null means the default white page.
+    pub background_color: Option<String>,
+    /// Six-digit hex.
+    pub footer_color: String,
+    /// The logo for dark headers.
+    pub logo_white_url: Option<String>,
+    /// A link in the footer.
+    pub facebook_url: Option<String>,
+    /// A link in the footer.
+    pub linkedin_url: Option<String>,
+    /// A link in the footer.
+    pub instagram_url: Option<String>,
+    /// At most one in the organization.
+    pub is_default: bool,
+    /// Deprecated; always false.
+    pub show_powered_by: bool,
+    /// The domain the branding is served on; null means the default domain.
+    pub custom_url_id: Option<Uuid>,
+    /// Translation of the callout.
+    pub callout_message_id: Option<Uuid>,
+    /// When it last changed.
+    pub updated_at: Moment,
+}
+
+impl Branding {
+    /// A branding as it is when nothing but its name is given.
+    #[must_use]
+    pub fn new(id: Uuid, name: String, now: Moment) -> Self {
+        Self {
+            id,
+            name,
+            nickname: None,
+            text_color: "#1A1A1A".into(),
+            primary_color: "#2563EB".into(),
+            secondary_color: "#64748B".into(),
+            background_color: None,
+            footer_color: "#F8FAFC".into(),
+            logo_white_url: None,
+            facebook_url: None,
+            linkedin_url: None,
+            instagram_url: None,
+            is_default: false,
+            show_powered_by: false,
+            custom_url_id: None,
+            callout_message_id: None,
+            updated_at: now,
+        }
+    }
+}
+
+/// The writable fields of a branding.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(rename = "PortalBranding")]
+pub struct BrandingFields {
+    pub name: Field<Name60>,
+    pub nickname: Field<Name60>,
+    pub text_color: Field<HexColor>,
+    pub primary_color: Field<HexColor>,
+    pub secondary_color: Field<HexColor>,
+    pub background_color: Field<Option<HexColor>>,
+    pub footer_color: Field<HexColor>,
+    pub logo_white_url: Field<Option<HttpUrlOrEmpty>>,
+    pub facebook_url: Field<Option<HttpUrlOrEmpty>>,
+    pub linkedin_url: Field<Option<HttpUrlOrEmpty>>,
+    pub instagram_url: Field<Option<HttpUrlOrEmpty>>,
+    pub is_default: Field<bool>,
+    /// Deprecated: accepted and ignored.
+    pub show_powered_by: Field<Option<bool>>,
+    pub custom_url_id: Field<Option<Uuid>>,
+    pub callout_message_id: Field<Option<Uuid>>,
+    /// English; create only.
+    pub callout_message: Field<Option<Text2000>>,
+}
+
+impl Creatable for BrandingFields {
+    const REQUIRED: &'static [&'static str] = &["name"];
+    const CREATE_ONLY: &'static [&'static str] = &["calloutMessage"];
+
+    fn example() -> Value {
+        json!({ "name": "Casa Mar", "primaryColor": "#0E7490", "calloutMessage": "Welcome to Barcelona" })
+    }
+}
+
+impl BrandingFields {
+    /// Overwrites everything that was sent but `isDefault` and the callout's text, which concern more than this branding.
+    pub fn apply(self, branding: &mut Branding) {
+        let color = |sent: Field<HexColor>, target: &mut String| {
+            if let Some(color) = sent.into_sent() {
+                *target = color.expanded();
+            }
+        };
+        let link = |sent: Field<Option<HttpUrlOrEmpty>>, target: &mut Option<String>| {
+            if let Some(url) = sent.into_sent() {
+                *target = url.map(|url| url.0).filter(|url| !url.is_empty());
+            }
+        };
+        self.name.apply(&mut branding.name);
+        if let Some(nickname) = self.nickname.into_sent() {
+            branding.nickname = Some(nickname.0);
+        }
+        color(self.text_color, &mut branding.text_color);
+        color(self.primary_color, &mut branding.primary_color);
+        color(self.secondary_color, &mut branding.secondary_color);
+        color(self.footer_color, &mut branding.footer_color);
+        if let Some(background) = self.background_color.into_sent() {
+            branding.background_color = background.map(HexColor::expanded);
+        }
+        link(self.logo_white_url, &mut branding.logo_white_url);
+        link(self.facebook_url, &mut branding.facebook_url);
+        link(self.linkedin_url, &mut branding.linkedin_url);
+        link(self.instagram_url, &mut branding.instagram_url);
+        self.custom_url_id.apply(&mut branding.custom_url_id);
+        self.callout_message_id.apply(&mut branding.callout_message_id);
+    }
+}
+
+fn example() -> Value {
+    json!({
+        "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Mar", "nickname": null, "textColor": "#1A1A1A",
+        "primaryColor": "#0E7490", "secondaryColor": "#64748B", "backgroundColor": null, "footerColor": "#F8FAFC",
+        "logoWhiteUrl": null, "facebookUrl": null, "linkedinUrl": null, "instagramUrl": null, "isDefault": false,
+        "showPoweredBy": false, "customUrlId": null, "calloutMessageId": "0192f0c1-2345-7abc-8def-0123456789ac",
+        "updatedAt": "2026-11-21T09:30:00.000Z",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_link_clears_and_a_short_colour_grows() {
+        let mut branding: Branding = serde_json::from_value(example()).unwrap();
+        branding.facebook_url = Some("https://example.com".into());
+        let sent = json!({ "facebookUrl": "", "primaryColor": "#abC", "backgroundColor": null, "showPoweredBy": true });
+        serde_json::from_value::<BrandingFields>(sent).unwrap().apply(&mut branding);
+        assert_eq!((branding.facebook_url, branding.primary_color.as_str()), (None, "#aabbCC"));
+        assert!(!branding.show_powered_by);
+    }
+}

@@ -1,0 +1,148 @@
+//! listPortalBrandings, createPortalBranding, updatePortalBranding.
+
+use http::Method;
+use serde_json::Value;
+use store::Json;
+use uuid::Uuid;
+
+use super::branding::{Branding, BrandingFields};
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::field::{Create, Update};
+use crate::moment::Moment;
+use crate::operation::{Needs, Nothing, Object, Operation};
+use crate::platform::{Kind, typed};
+use crate::translations::{self, ENGLISH, SourceTable};
+use crate::values;
+
+store::statements! {
+    /// The brandings of an organization, default first, then oldest first.
+    LIST = "select doc from portal_branding where organization_id = ?1 order by is_default desc, created_at, id";
+    /// A branding.
+    BRANDING = "select doc from portal_branding where organization_id = ?1 and id = ?2";
+    /// The default branding.
+    DEFAULT = "select doc from portal_branding where organization_id = ?1 and is_default = true";
+    /// Writes a branding.
+    PUT = "insert into portal_branding (organization_id, id, is_default, created_at, updated_at, doc) values (?1, ?2, ?3, ?4, ?4, ?5)
+        on conflict (organization_id, id) do update set is_default = excluded.is_default, updated_at = excluded.updated_at, doc = excluded.doc";
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    use Permission::{ModifyProperties, ViewProperties};
+    vec![
+        Operation::public("listPortalBrandings", Method::GET, "/portal-brandings", Needs::Permission(ViewProperties))
+            .summary("List brandings, the default first, then oldest first")
+            .run(list),
+        Operation::public("createPortalBranding", Method::POST, "/portal-brandings", Needs::Permission(ModifyProperties))
+            .summary("Create a branding")
+            .creates()
+            .run(create),
+        Operation::public("updatePortalBranding", Method::PATCH, "/portal-brandings/{id}", Needs::Permission(ModifyProperties))
+            .summary("Change fields of a branding")
+            .run(update),
+    ]
+}
+
+fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<Branding>> {
+    let rows = context.rows(&LIST, [])?;
+    rows.iter().map(|row| Ok(row.get(0).map(|Json(branding)| branding)?)).collect()
+}
+
+fn create(context: &mut Context<'_, '_>, input: Create<BrandingFields>) -> Result<Branding> {
+    let fields = input.0;
+    let becomes_default = fields.is_default.sent() == Some(&true);
+    let callout = fields.callout_message.sent().and_then(Option::as_ref).map(|text| text.0.clone());
+    let callout = callout.filter(|text| !text.trim().is_empty());
+    check_links(context, &fields, callout.is_some(), &[])?;
+
+    let mut branding = Branding::new(context.new_id(), String::new(), Moment(context.now()));
+    fields.apply(&mut branding);
+    if let Some(text) = callout {
+        branding.callout_message_id = Some(translations::create(context, SourceTable::PortalBranding, ENGLISH, &text)?);
+    }
+    if becomes_default {
+        take_default(context)?;
+        branding.is_default = true;
+    }
+    save(context, &branding)?;
+    Ok(branding)
+}
+
+fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Result<Branding> {
+    let before = find(context, input.id)?.ok_or_else(|| Error::not_found("Branding"))?;
+    let fields = input.data;
+    let is_default = fields.is_default.sent().copied().unwrap_or(before.is_default);
+    check_links(context, &fields, false, &["data"])?;
+    if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
+        return Err(Error::conflict("The branding has changed since it was read."));
+    }
+    if before.is_default && !is_default {
+        return Err(Error::conflict("This is the default branding; make another one the default instead."));
+    }
+    let mut branding = before.clone();
+    fields.apply(&mut branding);
+    if is_default && !before.is_default {
+        take_default(context)?;
+        branding.is_default = true;
+    }
+    if branding != before {
+        branding.updated_at = before.updated_at.advanced_to(context.now());
+        save(context, &branding)?;
+    }
+    Ok(branding)
+}
+
+/// 404 for a custom URL or translation that is not there; 400 for one of the wrong sort.
+fn check_links(context: &mut Context<'_, '_>, fields: &BrandingFields, text_wins: bool, base: &[&str]) -> Result<()> {
+    let custom_url = match fields.custom_url_id.sent() {
+        Some(Some(id)) => Some(typed::<Object>(context, Kind::CustomUrl, *id)?.ok_or_else(|| Error::not_found("Custom URL"))?),
+        _ => None,
+    };
+    if let Some(Some(id)) = fields.callout_message_id.sent()
+        && !text_wins
+    {
+        translations::check_link(context, *id, SourceTable::PortalBranding, &[base, &["calloutMessageId"]].concat())?;
+    }
+    if custom_url.is_some_and(|url| url.get("isGuestPortal") != Some(&Value::Bool(true))) {
+        return Err(Error::invalid(&[base, &["customUrlId"]].concat(), "is not a guest-portal URL"));
+    }
+    Ok(())
+}
+
+/// A branding of the organization.
+pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Branding>> {
+    let row = context.row(&BRANDING, values![id])?;
+    Ok(row.map(|row| row.get(0).map(|Json(branding)| branding)).transpose()?)
+}
+
+/// The organization's default branding.
+pub(crate) fn default_branding(context: &mut Context<'_, '_>) -> Result<Option<Branding>> {
+    let row = context.row(&DEFAULT, [])?;
+    Ok(row.map(|row| row.get(0).map(|Json(branding)| branding)).transpose()?)
+}
+
+/// Brandings on a custom URL that is gone are served on the default domain again.
+pub(crate) fn forget_custom_url(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
+    for mut branding in list(context, Nothing {})? {
+        if branding.custom_url_id == Some(id) {
+            branding.custom_url_id = None;
+            save(context, &branding)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes the default flag from the branding that has it.
+fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
+    let Some(mut branding) = default_branding(context)? else { return Ok(()) };
+    branding.is_default = false;
+    branding.updated_at = branding.updated_at.advanced_to(context.now());
+    save(context, &branding)
+}
+
+/// Writes a branding. `created_at` is kept where there is one: an insert happens at the moment the branding is made.
+fn save(context: &mut Context<'_, '_>, branding: &Branding) -> Result<()> {
+    let doc = store::Value::json(branding)?;
+    context.execute(&PUT, values![branding.id, branding.is_default, branding.updated_at, doc]).map(drop)
+}

@@ -1,0 +1,26 @@
+//! Guest portals and their brandings (spec: Guest portals and brandings).
+
+mod assignment;
+mod branding;
+mod branding_operations;
+mod portal;
+mod portal_operations;
+mod resolution;
+mod serving;
+
+pub use branding::Branding;
+pub(crate) use branding_operations::{default_branding, find as find_branding, forget_custom_url};
+pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
+pub(crate) use portal_operations::{find as find_portal, writable as writable_portal};
+pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
+pub(crate) use serving::{Coverage, effective_portal};
+
+use crate::operation::Operation;
+
+pub(crate) fn statements() -> Vec<&'static store::Statement> {
+    [assignment::STATEMENTS, branding_operations::STATEMENTS, portal_operations::STATEMENTS, serving::STATEMENTS].concat()
+}
+
+pub(crate) fn operations() -> Vec<Operation> {
+    [portal_operations::operations(), branding_operations::operations(), assignment::operations()].into_iter().flatten().collect()
+}

@@ -1,0 +1,280 @@
+//! listPortals, getPortal, createPortal, updatePortal.
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::Json;
+use uuid::Uuid;
+
+use super::branding_operations;
+use super::portal::{Portal, PortalFields, contact_issue};
+use super::serving::Coverage;
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::field::{Create, Field, Update, folded};
+use crate::moment::Moment;
+use crate::operation::{ById, Needs, Operation};
+use crate::translations::{self, ENGLISH, SourceTable};
+use crate::values;
+
+store::statements! {
+    /// The portals of an organization, as rows of the list.
+    LIST = "select id, doc ->> 'name', is_default, doc ->> 'supportEmail', doc ->> 'brandingId' from portal where organization_id = ?1 order by created_at, id";
+    /// A portal.
+    PORTAL = "select doc from portal where organization_id = ?1 and id = ?2";
+    /// The default portal.
+    DEFAULT = "select doc from portal where organization_id = ?1 and is_default = true";
+    /// A portal by its folded name.
+    BY_NAME = "select id from portal where organization_id = ?1 and name_key = ?2";
+    /// Writes a portal.
+    PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        on conflict (organization_id, id) do update set name_key = excluded.name_key, is_default = excluded.is_default,
+        updated_at = excluded.updated_at, doc = excluded.doc";
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListPortals {
+    /// Only portals whose every property the caller holds. No effect for an API key.
+    #[serde(default)]
+    writable_only: Option<bool>,
+}
+
+/// A row of the list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul", "isDefault": true,
+    "supportEmail": "hello@example.com", "brandingId": null
+}))]
+struct PortalRow {
+    id: Uuid,
+    name: Option<String>,
+    is_default: bool,
+    support_email: Option<String>,
+    branding_id: Option<String>,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    use Permission::{ModifyProperties, ViewProperties};
+    vec![
+        Operation::public("listPortals", Method::GET, "/portals", Needs::Permission(ViewProperties))
+            .summary("List every portal of the organization")
+            .run(list),
+        Operation::public("getPortal", Method::GET, "/portals/{id}", Needs::Permission(ViewProperties))
+            .summary("Read a portal's full configuration")
+            .run(get),
+        Operation::public("createPortal", Method::POST, "/portals", Needs::Permission(ModifyProperties))
+            .summary("Create a portal; it serves no property until assigned")
+            .creates()
+            .run(create),
+        Operation::public("updatePortal", Method::PATCH, "/portals/{id}", Needs::Permission(ModifyProperties))
+            .summary("Change fields of a portal")
+            .not_for_tools(&["expectedUpdatedAt"])
+            .run(update),
+    ]
+}
+
+fn list(context: &mut Context<'_, '_>, input: ListPortals) -> Result<Vec<PortalRow>> {
+    let coverage = if input.writable_only == Some(true) { Some(Coverage::load(context)?) } else { None };
+    let mut portals = Vec::new();
+    for row in context.rows(&LIST, [])? {
+        let portal =
+            PortalRow { id: row.get(0)?, name: row.get(1)?, is_default: row.get(2)?, support_email: row.get(3)?, branding_id: row.get(4)? };
+        if coverage.as_ref().is_none_or(|coverage| coverage.may_write_portal(portal.id)) {
+            portals.push(portal);
+        }
+    }
+    Ok(portals)
+}
+
+fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Portal> {
+    let portal = find(context, input.id)?.ok_or_else(not_found)?;
+    if Coverage::load(context)?.may_read_portal(portal.id) { Ok(portal) } else { Err(not_found()) }
+}
+
+fn create(context: &mut Context<'_, '_>, input: Create<PortalFields>) -> Result<Portal> {
+    let fields = input.0;
+    let base = Portal::new(context.new_id(), Moment(context.now()));
+    let becomes_default = fields.is_default.sent() == Some(&true);
+    let method_sent = fields.communication_method.sent().is_some_and(Option::is_some);
+    check_branding(context, &fields)?;
+    let copy = Copy::of(&fields);
+    let changes = copy.changes(context, &base)?;
+    check_permissions(context, &changes, becomes_default)?;
+
+    let mut portal = base;
+    fields.apply(&mut portal, &context.organization.settings.country);
+    check_name(context, &portal)?;
+    if let Some(issue) = contact_issue(&portal, method_sent, &[]) {
+        return Err(Error::issues(vec![issue]));
+    }
+    write_copy(context, &mut portal, changes)?;
+    if becomes_default {
+        take_default(context)?;
+        portal.is_default = true;
+    }
+    save(context, &portal)?;
+    Ok(portal)
+}
+
+fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<Portal> {
+    let before = writable(context, input.id)?;
+    let fields = input.data;
+    let is_default = fields.is_default.sent().copied().unwrap_or(before.is_default);
+    let becomes_default = is_default && !before.is_default;
+    let method_sent = fields.communication_method.sent().is_some_and(Option::is_some);
+    check_branding(context, &fields)?;
+    let changes = Copy::of(&fields).changes(context, &before)?;
+    check_permissions(context, &changes, becomes_default)?;
+
+    if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
+        return Err(Error::conflict("The portal has changed since it was read."));
+    }
+    let mut portal = before.clone();
+    fields.apply(&mut portal, &context.organization.settings.country);
+    if portal.name != before.name {
+        check_name(context, &portal)?;
+    }
+    if before.is_default && !is_default {
+        return Err(Error::conflict("This is the only default portal; make another one the default instead."));
+    }
+    if let Some(issue) = contact_issue(&portal, method_sent, &["data"]) {
+        return Err(Error::issues(vec![issue]));
+    }
+    let copy_changes = !changes.is_empty();
+    write_copy(context, &mut portal, changes)?;
+    if becomes_default {
+        take_default(context)?;
+        portal.is_default = true;
+    }
+    if portal != before || copy_changes {
+        portal.updated_at = before.updated_at.advanced_to(context.now());
+        save(context, &portal)?;
+    }
+    Ok(portal)
+}
+
+/// A portal of the organization, whoever asks.
+pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Portal>> {
+    let row = context.row(&PORTAL, values![id])?;
+    Ok(row.map(|row| row.get(0).map(|Json(portal)| portal)).transpose()?)
+}
+
+/// A portal that the caller may change, or 404.
+pub(crate) fn writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Portal> {
+    let portal = find(context, id)?.ok_or_else(not_found)?;
+    if Coverage::load(context)?.may_write_portal(id) { Ok(portal) } else { Err(not_found()) }
+}
+
+fn not_found() -> Error {
+    Error::not_found("Portal")
+}
+
+fn check_branding(context: &mut Context<'_, '_>, fields: &PortalFields) -> Result<()> {
+    match fields.branding_id.sent() {
+        Some(Some(id)) => branding_operations::find(context, *id)?.map(drop).ok_or_else(|| Error::not_found("Branding")),
+        _ => Ok(()),
+    }
+}
+
+fn check_permissions(context: &Context<'_, '_>, changes: &[CopyChange], becomes_default: bool) -> Result<()> {
+    if !changes.is_empty() {
+        context.require(Permission::ManageOrganization)?;
+    }
+    if becomes_default && context.reach().is_limited() {
+        return Err(Error::forbidden("A caller limited to some properties cannot choose the default portal."));
+    }
+    Ok(())
+}
+
+fn check_name(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
+    let key = portal.name.as_deref().map(folded);
+    let taken = context.row(&BY_NAME, values![key])?.map(|row| row.get::<Uuid>(0)).transpose()?;
+    if taken.is_some_and(|id| id != portal.id) {
+        return Err(Error::conflict("Another portal has this name."));
+    }
+    Ok(())
+}
+
+/// Takes the default flag from the portal that has it.
+fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
+    let Some(row) = context.row(&DEFAULT, [])? else { return Ok(()) };
+    let Json(mut portal): Json<Portal> = row.get(0)?;
+    portal.is_default = false;
+    portal.updated_at = portal.updated_at.advanced_to(context.now());
+    save(context, &portal)
+}
+
+fn save(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
+    let key = portal.name.as_deref().map(folded);
+    let doc = store::Value::json(portal)?;
+    let params = values![portal.id, key, portal.is_default, portal.created_at, portal.updated_at, doc];
+    context.execute(&PUT, params).map(drop)
+}
+
+/// A text of a portal that is written as text and read as a translation (spec: Copy rules).
+struct Copy<'f> {
+    sent: Option<Option<&'f str>>,
+    link: fn(&mut Portal) -> &mut Option<Uuid>,
+}
+
+/// What is to become of a text.
+struct CopyChange {
+    /// The new English text; `None` unlinks.
+    text: Option<String>,
+    link: fn(&mut Portal) -> &mut Option<Uuid>,
+}
+
+/// The four texts of a portal.
+struct Copies<'f>([Copy<'f>; 4]);
+
+impl<'f> Copy<'f> {
+    fn of(fields: &'f PortalFields) -> Copies<'f> {
+        fn sent<T: std::ops::Deref<Target = str>>(field: &Field<Option<T>>) -> Option<Option<&str>> {
+            field.sent().map(|text| text.as_deref())
+        }
+        Copies([
+            Copy { sent: sent(&fields.special_offer_title), link: |portal| &mut portal.special_offer_title_id },
+            Copy { sent: sent(&fields.special_offer_type), link: |portal| &mut portal.special_offer_type_id },
+            Copy { sent: sent(&fields.special_offer_cta_text), link: |portal| &mut portal.special_offer_cta_text_id },
+            Copy { sent: sent(&fields.precheckin_prompt_message), link: |portal| &mut portal.precheckin_prompt_message_id },
+        ])
+    }
+}
+
+impl Copies<'_> {
+    /// What was sent that differs from what is stored. The stored text sent again, or an empty one, changes nothing.
+    fn changes(self, context: &mut Context<'_, '_>, portal: &Portal) -> Result<Vec<CopyChange>> {
+        let mut portal = portal.clone();
+        let mut changes = Vec::new();
+        for Copy { sent, link } in self.0 {
+            let linked = *link(&mut portal);
+            match sent {
+                Some(Some(text)) if !text.is_empty() => {
+                    let stored = linked.map_or(Ok(None), |id| translations::english(context, id))?;
+                    if stored.as_deref() != Some(text) {
+                        changes.push(CopyChange { text: Some(text.to_owned()), link });
+                    }
+                }
+                Some(None) if linked.is_some() => changes.push(CopyChange { text: None, link }),
+                _ => {}
+            }
+        }
+        Ok(changes)
+    }
+}
+
+fn write_copy(context: &mut Context<'_, '_>, portal: &mut Portal, changes: Vec<CopyChange>) -> Result<()> {
+    for CopyChange { text, link } in changes {
+        let linked = link(portal);
+        match (text, *linked) {
+            (Some(text), Some(id)) => translations::put(context, id, ENGLISH, &text)?,
+            (Some(text), None) => *linked = Some(translations::create(context, SourceTable::PortalSettings, ENGLISH, &text)?),
+            (None, _) => *linked = None,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! Which properties each portal, group and tag covers, and so what a limited caller may see and write
+//! (spec: Property-limited OAuth callers; contract: Limited callers).
+
+use std::collections::{HashMap, HashSet};
+
+use store::Row;
+use uuid::Uuid;
+
+use super::resolution::{Assignments, Placement, Resolved, resolve};
+use crate::access::Reach;
+use crate::context::Context;
+use crate::error::Result;
+use crate::platform::{Kind, Property, typed};
+use crate::values;
+
+store::statements! {
+    /// The organization's default portal.
+    DEFAULT_PORTAL = "select id from portal where organization_id = ?1 and is_default = true";
+    /// What portals are assigned to, in the order in which the portals were created.
+    ASSIGNMENTS = "select s.entity_id, s.target_kind, s.target_id from entity_scope s
+        join portal p on p.organization_id = s.organization_id and p.id = s.entity_id
+        where s.organization_id = ?1 and s.entity_type = 'portal_settings' order by p.created_at, p.id";
+    /// The same for some targets only.
+    ASSIGNMENTS_TO = "select s.entity_id, s.target_kind, s.target_id from entity_scope s
+        join portal p on p.organization_id = s.organization_id and p.id = s.entity_id
+        where s.organization_id = ?1 and s.target_id = any(?2) and s.entity_type = 'portal_settings' order by p.created_at, p.id";
+    /// Every property.
+    PROPERTIES = "select id from record where organization_id = ?1 and kind = 'property'";
+    /// The groups and tags of every property.
+    PLACEMENTS = "select from_id, to_kind, to_id from record_link where organization_id = ?1 and from_kind = 'property'";
+}
+
+/// The portal that one property gets.
+pub(crate) fn effective_portal(context: &mut Context<'_, '_>, property: Uuid) -> Result<Option<Resolved>> {
+    let Some(record) = typed::<Property>(context, Kind::Property, property)? else { return Ok(None) };
+    let placement = Placement { property, group: record.property_group_id, tags: record.tag_ids };
+    let targets: Vec<Uuid> = placement.tags.iter().copied().chain(placement.group).chain([property]).collect();
+    let default = default_portal(context)?;
+    let rows = context.rows(&ASSIGNMENTS_TO, values![targets])?;
+    Ok(resolve(&placement, &assignments(&rows, default)?))
+}
+
+fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Uuid>> {
+    Ok(context.row(&DEFAULT_PORTAL, [])?.map(|row| row.get(0)).transpose()?)
+}
+
+fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
+    let mut assignments = Assignments::new(default);
+    for row in rows {
+        let (portal, target): (Uuid, Uuid) = (row.get(0)?, row.get(2)?);
+        match Kind::named(&row.get::<String>(1)?) {
+            Some(Kind::Property) => assignments.add_direct(target, portal),
+            Some(Kind::PropertyGroup) => assignments.add_group(target, portal),
+            Some(Kind::Tag) => assignments.add_tag(target, portal),
+            _ => {}
+        }
+    }
+    Ok(assignments)
+}
+
+/// Whether a thing covers properties within a caller's reach, and outside of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Cover {
+    is_inside: bool,
+    is_outside: bool,
+}
+
+/// What portals, groups and tags cover, as one caller sees it. For an unlimited caller everything is visible and writable.
+pub(crate) struct Coverage(Option<Limited>);
+
+#[derive(Default)]
+struct Limited {
+    reach: HashSet<Uuid>,
+    covers: HashMap<Uuid, Cover>,
+}
+
+impl Coverage {
+    /// Works out what covers what; reads nothing for an unlimited caller.
+    pub(crate) fn load(context: &mut Context<'_, '_>) -> Result<Self> {
+        let Reach::Properties(ids) = context.reach() else { return Ok(Self(None)) };
+        let mut limited = Limited { reach: ids.iter().copied().collect(), ..Limited::default() };
+        let default = default_portal(context)?;
+        let assignments = assignments(&context.rows(&ASSIGNMENTS, [])?, default)?;
+        for placement in placements(context)? {
+            let portal = resolve(&placement, &assignments).map(|resolved| resolved.portal);
+            let is_inside = limited.reach.contains(&placement.property);
+            for id in placement.tags.into_iter().chain(placement.group).chain(portal) {
+                let cover = limited.covers.entry(id).or_default();
+                cover.is_inside |= is_inside;
+                cover.is_outside |= !is_inside;
+            }
+        }
+        Ok(Self(Some(limited)))
+    }
+
+    /// Whether the caller may know of a property, group, tag or portal as a target.
+    pub(crate) fn is_visible(&self, kind: Kind, id: Uuid) -> bool {
+        self.0.as_ref().is_none_or(|limited| match kind {
+            Kind::Property => limited.reach.contains(&id),
+            _ => limited.cover(id).is_inside,
+        })
+    }
+
+    /// Whether the caller may assign something to a property, group or tag.
+    pub(crate) fn is_writable(&self, kind: Kind, id: Uuid) -> bool {
+        self.0.as_ref().is_none_or(|limited| match kind {
+            Kind::Property => limited.reach.contains(&id),
+            _ => limited.cover(id).is_inside && !limited.cover(id).is_outside,
+        })
+    }
+
+    /// Whether the caller may read a portal: it serves one of their properties, or none at all.
+    pub(crate) fn may_read_portal(&self, id: Uuid) -> bool {
+        self.0.as_ref().is_none_or(|limited| limited.cover(id).is_inside || !limited.cover(id).is_outside)
+    }
+
+    /// Whether the caller may change a portal: they hold every property it serves, or it serves none.
+    pub(crate) fn may_write_portal(&self, id: Uuid) -> bool {
+        self.0.as_ref().is_none_or(|limited| !limited.cover(id).is_outside)
+    }
+}
+
+impl Limited {
+    fn cover(&self, id: Uuid) -> Cover {
+        self.covers.get(&id).copied().unwrap_or_default()
+    }
+}
+
+fn placements(context: &mut Context<'_, '_>) -> Result<Vec<Placement>> {
+    let mut placements = HashMap::<Uuid, Placement>::new();
+    for row in context.rows(&PROPERTIES, [])? {
+        let property = row.get(0)?;
+        placements.insert(property, Placement { property, group: None, tags: Vec::new() });
+    }
+    for row in context.rows(&PLACEMENTS, [])? {
+        let Some(placement) = placements.get_mut(&row.get(0)?) else { continue };
+        match Kind::named(&row.get::<String>(1)?) {
+            Some(Kind::PropertyGroup) => placement.group = Some(row.get(2)?),
+            Some(Kind::Tag) => placement.tags.push(row.get(2)?),
+            _ => {}
+        }
+    }
+    Ok(placements.into_values().collect())
+}

@@ -1,0 +1,205 @@
+//! The running server: connections in with deadlines, background work beside, and an orderly end.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::JoinHandle;
+
+use crate::access;
+use crate::ambient::{Clock, Ids};
+use crate::config::{DatabaseFlags, ServeFlags};
+use crate::pipeline::{self, InFlight, RateLimits};
+use crate::service::{Service, Settings};
+use crate::surface::{self, Metrics};
+use crate::webhooks::{Dispatcher, Targets};
+
+/// How long a client may take to send a request's headers.
+const HEADER_DEADLINE: Duration = Duration::from_secs(10);
+/// How long what is in flight may take once the end has begun.
+const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
+/// Connections at once; more wait in the kernel's queue.
+const CONNECTIONS: usize = 8_192;
+/// A pause after a failed accept, such as one for want of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How often expired idempotency records are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// A server that is listening.
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What its requests share.
+    pub service: Arc<Service>,
+    stop: watch::Sender<bool>,
+    accepting: JoinHandle<()>,
+    background: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Opens the database, binds the address, starts to answer.
+    pub async fn start(flags: ServeFlags, clock: Clock) -> Result<Self, String> {
+        let store = open(&flags.database).await?;
+        let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let public_url = flags.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
+        let metrics = Metrics::install()?;
+        let authority =
+            flags.webhook_ca_file.as_ref().map(|path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display())));
+        let service = Arc::new(Service {
+            limits: RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second),
+            targets: Targets::new(flags.webhook_allow),
+            ..assemble(
+                store,
+                clock,
+                &public_url,
+                Settings {
+                    platform_key: flags.platform_key.filter(|key| !key.is_empty()),
+                    idempotency_retention: flags.idempotency_retention,
+                    webhook_retry_base: flags.webhook_retry_base,
+                    webhook_timeout: flags.webhook_timeout,
+                },
+            )
+        });
+        let (stop, stopped) = watch::channel(false);
+        let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
+        let background = vec![tokio::spawn(dispatcher.run(stopped.clone())), tokio::spawn(sweep(service.clone(), stopped.clone()))];
+        let router = surface::router(&service, metrics, &flags.cors_origin)?;
+        let accepting = tokio::spawn(accept(listener, router, stopped));
+        Ok(Self { address, service, stop, accepting, background })
+    }
+
+    /// Stops accepting, finishes what is in flight, and ends the background work.
+    pub async fn stop(self) {
+        self.stop.send_replace(true);
+        let all = async {
+            // A task that panicked has been logged; there is nothing left of it to wait for.
+            let _ = self.accepting.await;
+            for task in self.background {
+                let _ = task.await;
+            }
+        };
+        if tokio::time::timeout(DRAIN_DEADLINE, all).await.is_err() {
+            tracing::warn!("what was in flight did not finish in time");
+        }
+    }
+}
+
+/// Opens the database, bringing it to this version first.
+pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
+    let url = database.database_url.clone();
+    let opened = tokio::task::spawn_blocking(move || store::Store::open(&url, &crate::migrations())).await;
+    opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
+/// A service without a socket, for commands that work on the database themselves; its platform key is nobody else's.
+pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
+    let store = open(database).await?;
+    let settings = Settings {
+        platform_key: Some(access::token("", &Ids::default())),
+        idempotency_retention: Duration::ZERO,
+        webhook_retry_base: Duration::ZERO,
+        webhook_timeout: Duration::ZERO,
+    };
+    Ok(Arc::new(assemble(store, clock, "", settings)))
+}
+
+fn assemble(store: store::Store, clock: Clock, public_url: &str, settings: Settings) -> Service {
+    Service {
+        store,
+        clock,
+        ids: Ids::default(),
+        public_url: public_url.trim_end_matches('/').to_owned(),
+        settings,
+        limits: RateLimits::new(0, 0),
+        in_flight: InFlight::default(),
+        targets: Targets::new(Vec::new()),
+        dispatch: Arc::new(Notify::new()),
+    }
+}
+
+/// Waits for a turn of the switch.
+async fn turned(stopped: &mut watch::Receiver<bool>) {
+    // A sender that has gone means the end, too.
+    let _ = stopped.wait_for(|is_stopped| *is_stopped).await;
+}
+
+async fn accept(listener: TcpListener, router: Router, mut stopped: watch::Receiver<bool>) {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_DEADLINE);
+    builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEADER_DEADLINE)).keep_alive_timeout(HEADER_DEADLINE);
+    let builder = Arc::new(builder);
+    let graceful = GracefulShutdown::new();
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let next = async {
+            let place = places.clone().acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            () = turned(&mut stopped) => break,
+            next = next => next,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let connection = serve(builder.clone(), stream, router.clone(), graceful.watcher());
+                tokio::spawn(async move {
+                    connection.await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    graceful.shutdown().await;
+}
+
+fn serve(
+    builder: Arc<auto::Builder<TokioExecutor>>,
+    stream: TcpStream,
+    router: Router,
+    watcher: hyper_util::server::graceful::Watcher,
+) -> impl Future<Output = ()> {
+    async move {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection keeps its delay");
+        }
+        let service = TowerToHyperService::new(router);
+        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+        if let Err(error) = watcher.watch(connection).await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    }
+}
+
+async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            () = turned(&mut stopped) => return,
+            () = tokio::time::sleep(SWEEP_EVERY) => {}
+        }
+        let (now, retention) = (service.clock.now(), service.settings.idempotency_retention);
+        loop {
+            match service.store.write(move |tx| pipeline::sweep(tx, now, retention)).await {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    tracing::warn!(cause = error.cause(), "expired idempotency records stay for now");
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What every request shares: the database, the clock, the limits, the settings.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::ambient::{Clock, Ids};
+use crate::pipeline::{InFlight, RateLimits};
+use crate::webhooks::Targets;
+
+/// How the service behaves, as far as flags decide it.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The platform interface's key; without one it lets nobody in.
+    pub platform_key: Option<String>,
+    /// How long an answered idempotency key is remembered.
+    pub idempotency_retention: Duration,
+    /// The longest first pause between two attempts of a delivery.
+    pub webhook_retry_base: Duration,
+    /// How long a receiver may take to answer.
+    pub webhook_timeout: Duration,
+}
+
+/// The running service.
+pub struct Service {
+    /// The database.
+    pub store: store::Store,
+    /// The time.
+    pub clock: Clock,
+    /// Fresh ids and secrets.
+    pub ids: Ids,
+    /// The address guests and receivers see, without a slash at its end.
+    pub public_url: String,
+    /// What flags decide.
+    pub settings: Settings,
+    /// Rate limits per credential.
+    pub limits: RateLimits,
+    /// Idempotency keys being worked on.
+    pub in_flight: InFlight,
+    /// Which webhook targets are let through.
+    pub targets: Targets,
+    /// Wakes the webhook dispatcher.
+    pub dispatch: Arc<Notify>,
+}

@@ -1,0 +1,164 @@
+//! The API reference page at `/docs`. Everything it loads is served from here, and it may reach no other host.
+
+use std::sync::LazyLock;
+
+use async_compression::tokio::write::GzipEncoder;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use axum::routing::get;
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::OnceCell;
+
+/// The page. The version in the addresses makes a browser fetch the scripts anew after an upgrade.
+const PAGE: &str = concat!(
+    r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Vestibule API reference</title>
+</head>
+<body>
+<div id="app"></div>
+<noscript>This page needs JavaScript. The document it shows is <a href="/api/v1/openapi.json">openapi.json</a>.</noscript>
+<script src="/docs/scalar.js?v="#,
+    env!("CARGO_PKG_VERSION"),
+    r#""></script>
+<script src="/docs/start.js?v="#,
+    env!("CARGO_PKG_VERSION"),
+    r#""></script>
+</body>
+</html>
+"#
+);
+
+/// Starts the reference. A file of its own, so that no inline script need be allowed. What is switched off would talk to
+/// hosts of the reference's makers.
+const START: &str = r##"Scalar.createApiReference("#app", {
+  url: "/api/v1/openapi.json",
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  showDeveloperTools: "never",
+  persistAuth: false,
+});
+"##;
+
+/// Nothing from elsewhere, whatever a script would like. Styles are written by the reference's script as it runs.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
+    font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The page is asked for again each time, and is small; the scripts may be kept for a day.
+const ASK_AGAIN: &str = "no-cache";
+const KEEP: &str = "public, max-age=86400";
+
+/// The reference's script, some megabytes of it.
+static SCRIPT: LazyLock<Option<Bytes>> = LazyLock::new(|| scalar_api_reference::get_asset("scalar.js").map(Bytes::from));
+/// The same, packed when first asked for: packing it for every visitor would be the dearest request of all.
+static PACKED: OnceCell<Bytes> = OnceCell::const_new();
+
+/// The routes of the reference.
+pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new()
+        .route("/docs", get(async || page()))
+        .route("/docs/start.js", get(async || text("text/javascript; charset=utf-8", KEEP, START)))
+        .route("/docs/scalar.js", get(script))
+}
+
+fn page() -> Response {
+    let mut response = text("text/html; charset=utf-8", ASK_AGAIN, PAGE);
+    let mut set = |name: HeaderName, value| response.headers_mut().insert(name, HeaderValue::from_static(value));
+    set(CONTENT_SECURITY_POLICY, POLICY);
+    set(REFERRER_POLICY, "no-referrer");
+    response
+}
+
+async fn script(headers: HeaderMap) -> Response {
+    let Some(plain) = SCRIPT.as_ref() else {
+        let mut response = text("text/plain; charset=utf-8", ASK_AGAIN, "The API reference is not part of this build.\n");
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        return response;
+    };
+    let packed = if accepts_gzip(&headers) { PACKED.get_or_try_init(|| gzip(plain)).await.ok() } else { None };
+    let mut response = asset("text/javascript; charset=utf-8", KEEP, packed.unwrap_or(plain).clone());
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if packed.is_some() {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
+}
+
+fn text(kind: &'static str, caching: &'static str, text: &'static str) -> Response {
+    asset(kind, caching, Bytes::from_static(text.as_bytes()))
+}
+
+fn asset(kind: &'static str, caching: &'static str, bytes: Bytes) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    let mut set = |name: HeaderName, value| response.headers_mut().insert(name, HeaderValue::from_static(value));
+    set(CONTENT_TYPE, kind);
+    set(CACHE_CONTROL, caching);
+    set(X_CONTENT_TYPE_OPTIONS, "nosniff");
+    response
+}
+
+/// Whether gzip is named and not ruled out by `q=0`.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        let quality = parts.find_map(|parameter| parameter.strip_prefix("q=").or(parameter.strip_prefix("Q=")));
+        is_gzip && quality.is_none_or(|quality| quality.parse::<f32>().is_ok_and(|quality| quality > 0.0))
+    })
+}
+
+async fn gzip(plain: &[u8]) -> std::io::Result<Bytes> {
+    /// Bytes packed between two looks at what else waits for this thread.
+    const STRETCH: usize = 1 << 16;
+    let mut encoder = GzipEncoder::new(Vec::new());
+    for stretch in plain.chunks(STRETCH) {
+        encoder.write_all(stretch).await?;
+        tokio::task::yield_now().await;
+    }
+    encoder.shutdown().await?;
+    Ok(encoder.into_inner().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_names_no_other_host() {
+        for text in [PAGE, START, POLICY] {
+            assert!(!text.contains("//"), "{text}");
+        }
+    }
+
+    #[test]
+    fn gzip_is_sent_to_those_who_take_it() {
+        let accepts = |value: &'static str| accepts_gzip(&HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(value))]));
+        assert!(accepts("gzip") && accepts("br, GZIP;q=0.5") && accepts("deflate;q=0, gzip; q=1"));
+        assert!(!accepts("br") && !accepts("gzip;q=0") && !accepts("gzip;q=0.000") && !accepts("identity, *;q=0"));
+        assert!(!accepts_gzip(&HeaderMap::new()));
+    }
+
+    #[tokio::test]
+    async fn the_script_is_served_whole_either_way() {
+        let plain = script(HeaderMap::new()).await;
+        assert_eq!(plain.status(), StatusCode::OK);
+        assert!(!plain.headers().contains_key(CONTENT_ENCODING));
+        let packed = script(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))])).await;
+        assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
+        let length = async |response: Response| axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap().len();
+        assert!(length(packed).await < length(plain).await / 2);
+    }
+}

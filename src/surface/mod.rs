@@ -1,0 +1,10 @@
+//! Readings of the list of operations: HTTP routes, tools, the OpenAPI document; and the pages beside them.
+
+mod docs;
+mod observe;
+pub mod openapi;
+mod router;
+mod tools;
+
+pub use observe::Metrics;
+pub use router::router;

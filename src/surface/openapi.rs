@@ -1,0 +1,412 @@
+//! The OpenAPI 3.1 document: the operation list, written down.
+//!
+//! The schemas are those that requests are validated by, so the document cannot say one thing and the service do another.
+
+mod components;
+mod example;
+mod webhooks;
+
+use std::sync::LazyLock;
+
+use http::Method;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::error::Kind as Refusal;
+use crate::events::Event;
+use crate::operation::{self, Effect, Needs, Operation, Surface};
+use crate::platform::Kind;
+use components::reference;
+use example::Detail;
+
+/// Where the document keeps its named schemas.
+const SCHEMAS: &str = "/components/schemas";
+/// Operations that ask another service, which may refuse.
+const ASKS_A_PROVIDER: [&str; 1] = ["searchStockPhotos"];
+/// What the document says of the interface as a whole.
+const DESCRIPTION: &str = "\
+Configures what the guests of short-term rentals see in their portal: pre-check-in steps, house manuals, guest portals and \
+their brandings, and which properties each of them serves. Notifies other systems by signed webhooks.
+
+Every answer is an envelope: `data` and `meta`, or `error` and `meta`. A 400 names every failing field at once in \
+`error.details.issues`. Tell errors apart by `error.type` and the status; wording may change.
+
+Undeclared query parameters are ignored; a field that a body does not know is refused. A repeated query key is a list.
+
+Retry 429 after `Retry-After`, and 500, 502 and 503 with exponential back-off. GET is safe to retry; a POST is with an \
+`Idempotency-Key`.";
+
+/// The document as it is printed and served, written once.
+#[must_use]
+pub fn json() -> String {
+    static TEXT: LazyLock<String> = LazyLock::new(|| format!("{:#}\n", document()));
+    TEXT.clone()
+}
+
+/// The OpenAPI document of the public interface.
+#[must_use]
+pub fn document() -> Value {
+    let (described, schemas) = describe();
+    let mut paths = Map::new();
+    let mut tags: Vec<Value> = Vec::new();
+    for described in &described {
+        let path = paths.entry(described.operation.path).or_insert_with(|| json!({}));
+        path[described.operation.method.as_str().to_lowercase()] = described.entry(&schemas);
+        let tag = json!({ "name": tag(described.operation) });
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Vestibule",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": DESCRIPTION,
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "servers": [{ "url": Surface::Public.base() }],
+        "security": [{ "bearer": [] }],
+        "tags": tags,
+        "paths": paths,
+        "webhooks": webhooks::webhooks(&schemas),
+        "components": {
+            "securitySchemes": {
+                "bearer": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "An API key (`sk_…`), which acts across the whole organization, or an OAuth access token \
+                        (`at_…`), which reaches the properties of the member who authorized it.",
+                },
+            },
+            "parameters": components::parameters(),
+            "headers": components::headers(),
+            "responses": components::refusals(),
+            "schemas": schemas,
+        },
+    })
+}
+
+/// An operation with its schemas.
+struct Described {
+    operation: &'static Operation,
+    input: Value,
+    output: Value,
+}
+
+/// The public operations, and the schemas they name.
+fn describe() -> (Vec<Described>, Map<String, Value>) {
+    let mut generator = SchemaSettings::draft2020_12()
+        .with(|settings| {
+            settings.definitions_path = SCHEMAS.into();
+            settings.meta_schema = None;
+        })
+        .into_generator();
+    let public = crate::operations().iter().filter(|operation| operation.surface == Surface::Public);
+    let mut described: Vec<_> = public
+        .map(|operation| Described {
+            operation,
+            input: operation.input_schema(&mut generator),
+            output: operation.output_schema(&mut generator),
+        })
+        .collect();
+    let mut schemas = generator.take_definitions(true);
+    schemas.values_mut().for_each(operation::tidy);
+    let records = Kind::ALL.map(|kind| (record_name(kind), kind.view_schema()));
+    for described in &mut described {
+        name_record(&mut described.output, &records, &mut schemas);
+    }
+    for kind in Event::ALL.iter().filter_map(|event| webhooks::subject(event.name())) {
+        schemas.insert(record_name(kind), kind.view_schema());
+    }
+    schemas.extend(components::envelope_schemas());
+    (described, schemas)
+}
+
+/// `TaskTemplateRecord`
+fn record_name(kind: Kind) -> String {
+    format!("{}Record", pascal(kind.name()))
+}
+
+/// Puts a reference in the place of a record's schema, alone or as the items of a list: a kind is described once.
+fn name_record(output: &mut Value, records: &[(String, Value)], schemas: &mut Map<String, Value>) {
+    let place = if output.get("items").is_some() { &mut output["items"] } else { output };
+    if let Some((name, schema)) = records.iter().find(|(_, schema)| schema == place) {
+        *place = reference("schemas", name);
+        schemas.insert(name.clone(), schema.clone());
+    }
+}
+
+/// The first segment of the path, as words.
+fn tag(operation: &Operation) -> String {
+    capital(&operation.path.split('/').nth(1).unwrap_or_default().replace('-', " "))
+}
+
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn pascal(name: &str) -> String {
+    name.split('_').map(capital).collect()
+}
+
+impl Described {
+    fn entry(&self, schemas: &Map<String, Value>) -> Value {
+        let Self { operation, .. } = self;
+        let needed = match operation.needs {
+            Needs::Credential => "Needs a valid credential only.".to_owned(),
+            Needs::Permission(permission) => format!("Needs the permission `{}`.", permission.name()),
+            Needs::ByBody(_) => "What is sent decides which permission it needs.".to_owned(),
+        };
+        let mut entry = json!({
+            "operationId": operation.id,
+            "summary": operation.summary,
+            "description": needed,
+            "tags": [tag(operation)],
+            "responses": self.responses(schemas),
+        });
+        let parameters = self.parameters();
+        if !parameters.is_empty() {
+            entry["parameters"] = parameters.into();
+        }
+        if let Some(body) = self.request_body(schemas) {
+            entry["requestBody"] = body;
+        }
+        entry
+    }
+
+    /// The fields of the input, and whether each must be sent.
+    fn fields(&self) -> impl Iterator<Item = (&String, &Value, bool)> {
+        let fields = self.input["properties"].as_object().into_iter().flatten();
+        fields.map(|(name, schema)| (name, schema, is_required(&self.input, name)))
+    }
+
+    fn parameters(&self) -> Vec<Value> {
+        let operation = self.operation;
+        let mut parameters: Vec<_> = self
+            .fields()
+            .filter(|(name, ..)| operation.is_path_field(name) || !operation.has_body())
+            .map(|(name, schema, is_required)| parameter(name, schema.clone(), operation.is_path_field(name), is_required))
+            .collect();
+        // Those of the path first, as they stand in it; the others keep their order.
+        parameters.sort_by_key(|parameter| {
+            let name = parameter["name"].as_str().filter(|_| parameter["in"] == "path");
+            name.and_then(|name| operation.path.find(&format!("{{{name}}}"))).unwrap_or(usize::MAX)
+        });
+        if operation.method == Method::POST {
+            parameters.push(reference("parameters", "IdempotencyKey"));
+        }
+        parameters
+    }
+
+    /// The body of an operation that has fields to send in one.
+    fn request_body(&self, schemas: &Map<String, Value>) -> Option<Value> {
+        let operation = self.operation;
+        if !operation.has_body() || self.fields().all(|(name, ..)| operation.is_path_field(name)) {
+            return None;
+        }
+        let mut schema = self.input.clone();
+        let given = schema.as_object_mut().and_then(|schema| schema.remove("examples"));
+        if let Some(Value::Object(fields)) = schema.get_mut("properties") {
+            fields.retain(|name, _| !operation.is_path_field(name));
+        }
+        let names = schema["required"].as_array().into_iter().flatten();
+        let required: Vec<_> = names.filter(|name| !name.as_str().is_some_and(|name| operation.is_path_field(name))).cloned().collect();
+        let is_required = !required.is_empty();
+        schema["required"] = required.into();
+        if !is_required && let Some(schema) = schema.as_object_mut() {
+            schema.remove("required");
+        }
+        let mut example =
+            given.and_then(|examples| examples.get(0).cloned()).unwrap_or_else(|| example::of(&schema, schemas, Detail::Required));
+        if let Some(fields) = example.as_object_mut() {
+            fields.retain(|name, _| !operation.is_path_field(name));
+        }
+        Some(json!({ "required": is_required, "content": { "application/json": { "schema": schema, "example": example } } }))
+    }
+
+    fn responses(&self, schemas: &Map<String, Value>) -> Value {
+        let operation = self.operation;
+        let mut responses = json!({ operation.status.to_string(): self.success(schemas) });
+        for kind in Refusal::ALL {
+            let may_happen = match kind {
+                Refusal::Conflict => operation.effect == Effect::Write,
+                Refusal::BusinessRule => operation.method == Method::POST,
+                Refusal::Provider => ASKS_A_PROVIDER.contains(&operation.id),
+                _ => true,
+            };
+            if may_happen {
+                responses[kind.status().to_string()] = reference("responses", &components::refusal_name(kind));
+            }
+        }
+        responses
+    }
+
+    fn success(&self, schemas: &Map<String, Value>) -> Value {
+        let operation = self.operation;
+        let mut headers: Vec<_> = vec!["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+        if operation.method == Method::POST {
+            headers.push("Idempotency-Replayed");
+        }
+        let data = example::of(&self.output, schemas, Detail::Everything);
+        let mut meta = json!({ "requestId": example::ID });
+        let mut described = "Meta";
+        if let Some(limits) = operation.paging {
+            meta["pagination"] = json!({ "limit": limits.default, "offset": 0, "total": data.as_array().map_or(0, Vec::len) });
+            described = "PageMeta";
+        }
+        let schema = json!({
+            "type": "object",
+            "properties": { "data": self.output, "meta": reference("schemas", described) },
+            "required": ["data", "meta"],
+        });
+        json!({
+            "description": if operation.status == 201 { "Created." } else { "Done." },
+            "headers": components::header_references(&headers),
+            "content": { "application/json": { "schema": schema, "example": { "data": data, "meta": meta } } },
+        })
+    }
+}
+
+fn is_required(schema: &Value, name: &str) -> bool {
+    schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
+}
+
+fn parameter(name: &str, mut schema: Value, is_in_path: bool, is_required: bool) -> Value {
+    without_null(&mut schema);
+    let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+    let mut parameter = json!({
+        "name": name,
+        "in": if is_in_path { "path" } else { "query" },
+        "required": is_in_path || is_required,
+    });
+    if let Some(description) = description {
+        parameter["description"] = description;
+    }
+    if schema["type"] == "array" {
+        parameter["style"] = "form".into();
+        parameter["explode"] = true.into();
+    }
+    parameter["schema"] = schema;
+    parameter
+}
+
+/// A parameter cannot be null: it is left out.
+fn without_null(schema: &mut Value) {
+    if let Some(kinds) = schema.get_mut("type").and_then(Value::as_array_mut) {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = &kinds[..] {
+            schema["type"] = kind.clone();
+        }
+    }
+    if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(shapes) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
+        shapes.retain(|shape| shape["type"] != "null");
+        if let [shape] = &mut shapes[..]
+            && let (Value::Object(inner), Some(outer)) = (shape.take(), schema.as_object_mut())
+        {
+            outer.remove("anyOf");
+            for (key, value) in inner {
+                outer.entry(key).or_insert(value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Every value of the document that satisfies a test, with its place.
+    fn collect<'v>(value: &'v Value, path: &str, wanted: &dyn Fn(&Value) -> bool, found: &mut Vec<(String, &'v Value)>) {
+        if wanted(value) {
+            found.push((path.to_owned(), value));
+        }
+        match value {
+            Value::Object(fields) => fields.iter().for_each(|(key, inner)| collect(inner, &format!("{path}/{key}"), wanted, found)),
+            Value::Array(items) => items.iter().enumerate().for_each(|(n, inner)| collect(inner, &format!("{path}/{n}"), wanted, found)),
+            _ => {}
+        }
+    }
+
+    fn all<'v>(document: &'v Value, wanted: &dyn Fn(&Value) -> bool) -> Vec<(String, &'v Value)> {
+        let mut found = Vec::new();
+        collect(document, "#", wanted, &mut found);
+        found
+    }
+
+    #[test]
+    fn describes_every_public_operation_once() {
+        let document = document();
+        let ids: Vec<_> = all(&document["paths"], &|value| value["operationId"].is_string())
+            .into_iter()
+            .map(|(_, entry)| entry["operationId"].clone())
+            .collect();
+        let public: Vec<_> =
+            crate::operations().iter().filter(|operation| operation.surface == Surface::Public).map(|operation| operation.id).collect();
+        assert_eq!(ids.len(), public.len());
+        assert!(public.iter().all(|id| ids.iter().any(|named| named == id)));
+        assert_eq!(ids.iter().map(Value::to_string).collect::<BTreeSet<_>>().len(), ids.len());
+        assert_eq!(document["webhooks"].as_object().unwrap().len(), Event::ALL.iter().filter(|event| event.name() != "ping").count() + 1);
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let document = document();
+        for (place, value) in all(&document, &|value| value["$ref"].is_string()) {
+            let target = value["$ref"].as_str().unwrap();
+            assert!(document.pointer(&target[1..]).is_some(), "{place} names {target}");
+        }
+    }
+
+    #[test]
+    fn every_parameter_of_a_path_is_described() {
+        let document = document();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, entry) in item.as_object().unwrap() {
+                let named = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect::<Vec<_>>();
+                let parameters = entry["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+                let described =
+                    parameters.iter().filter(|parameter| parameter["in"] == "path").map(|parameter| parameter["name"].as_str().unwrap());
+                assert_eq!(named, described.collect::<Vec<_>>(), "{method} {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_page_can_be_asked_for() {
+        let document = document();
+        for operation in crate::operations().iter().filter(|operation| operation.surface == Surface::Public && operation.paging.is_some()) {
+            let entry = &document["paths"][operation.path]["get"];
+            let has = |name: &str| entry["parameters"].as_array().into_iter().flatten().any(|parameter| parameter["name"] == name);
+            assert!(has("limit") && has("offset"), "{}", operation.id);
+        }
+    }
+
+    #[test]
+    fn every_example_fits_its_schema() {
+        let document = document();
+        let media = all(&document, &|value| value["schema"].is_object() && (value["example"].is_object() || value["examples"].is_object()));
+        assert!(!media.is_empty());
+        for (place, media) in media {
+            // References lead from the root, so the schema is put beside what they name.
+            let schema = json!({ "components": document["components"], "allOf": [media["schema"]] });
+            let validator = jsonschema::draft202012::options().build(&schema).unwrap();
+            let several = media["examples"].as_object().into_iter().flatten().map(|(_, example)| &example["value"]);
+            for example in media.get("example").into_iter().chain(several) {
+                let failures: Vec<_> = validator.iter_errors(example).map(|error| format!("{} {error}", error.instance_path())).collect();
+                assert!(failures.is_empty(), "{place}: {failures:?} in {example}");
+            }
+        }
+    }
+
+    #[test]
+    fn is_the_same_each_time() {
+        assert_eq!(format!("{:#}\n", document()), json());
+    }
+}

@@ -1,0 +1,52 @@
+//! Which version of a text a reader gets: `pt-BR`, else `pt`, else English, else whatever there is.
+
+use super::ENGLISH;
+
+/// The text to show to a reader of `language`, from pairs of language and text.
+#[must_use]
+pub fn pick(language: &str, entries: Vec<(String, String)>) -> Option<String> {
+    let rank = |entry: &str| {
+        let mut candidate = language;
+        let mut steps = 0;
+        loop {
+            if entry.eq_ignore_ascii_case(candidate) {
+                return (steps, String::new());
+            }
+            match candidate.rsplit_once('-') {
+                Some((parent, _)) => candidate = parent,
+                None => break,
+            }
+            steps += 1;
+        }
+        if entry == ENGLISH { (usize::MAX - 1, String::new()) } else { (usize::MAX, entry.to_owned()) }
+    };
+    entries.into_iter().min_by_key(|(entry, _)| rank(entry)).map(|(_, text)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn picked(language: &str, languages: &[&str]) -> Option<String> {
+        pick(language, languages.iter().map(|tag| ((*tag).to_owned(), (*tag).to_owned())).collect())
+    }
+
+    #[test]
+    fn the_nearest_language_wins() {
+        assert_eq!(picked("pt-BR", &["en", "pt", "pt-BR"]).as_deref(), Some("pt-BR"));
+        assert_eq!(picked("pt-BR", &["en", "pt", "pt-PT"]).as_deref(), Some("pt"));
+        assert_eq!(picked("pt-BR", &["de", "en", "pt-PT"]).as_deref(), Some("en"));
+        assert_eq!(picked("pt-BR", &["fr", "de"]).as_deref(), Some("de"));
+        assert_eq!(picked("pt-BR", &[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn something_is_shown_whenever_there_is_something(language in "[a-z]{2}(-[A-Z]{2})?", languages in prop::collection::vec("[a-z]{2}", 1..5)) {
+            let tags: Vec<&str> = languages.iter().map(String::as_str).collect();
+            prop_assert!(picked(&language, &tags).is_some());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The operations on translations (contract: Translations).
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::Row;
+use uuid::Uuid;
+
+use super::{ENGLISH, ENTRIES, SourceTable, TRANSLATION, create, put};
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::field::{Language, Text6000};
+use crate::format;
+use crate::moment::Moment;
+use crate::operation::{ById, Needs, Operation};
+use crate::values;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "sourceTable": "portal_branding", "text": "Welcome to Barcelona" }))]
+struct CreateTranslation {
+    /// What the text belongs to.
+    source_table: SourceTable,
+    text: Text6000,
+    /// The language the text is in; English where it is left out.
+    #[serde(default)]
+    language: Option<Language>,
+}
+
+/// A translation, without its texts.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Translation {
+    id: Uuid,
+    source_table: SourceTable,
+    created_at: Moment,
+    updated_at: Moment,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "text": "Bienvenue à Barcelone" }))]
+struct SetEntry {
+    id: Uuid,
+    /// A BCP 47 tag.
+    language: String,
+    text: Text6000,
+}
+
+/// A text in one language.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    language: String,
+    text: String,
+    is_machine_translated: bool,
+    updated_at: Moment,
+}
+
+impl Entry {
+    fn from_row(row: &Row) -> Result<Self> {
+        Ok(Self { language: row.get(0)?, text: row.get(1)?, is_machine_translated: row.get(2)?, updated_at: Moment(row.get(3)?) })
+    }
+}
+
+pub(crate) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("createTranslation", Method::POST, "/translations", Needs::Permission(Permission::ModifyTasks))
+            .summary("Create a guest-facing text that resources can link")
+            .creates()
+            .run(create_translation),
+        Operation::public(
+            "listTranslationEntries",
+            Method::GET,
+            "/translations/{id}/entries",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary("List a text's versions, English first, then by language")
+        .run(list_entries),
+        Operation::public(
+            "setTranslationEntry",
+            Method::PUT,
+            "/translations/{id}/entries/{language}",
+            Needs::Permission(Permission::ModifyTasks),
+        )
+        .summary("Write a text by hand in one language")
+        .run(set_entry),
+    ]
+}
+
+fn create_translation(context: &mut Context<'_, '_>, input: CreateTranslation) -> Result<Translation> {
+    let language = input.language.and_then(|tag| format::language(&tag)).unwrap_or_else(|| ENGLISH.into());
+    let id = create(context, input.source_table, &language, &input.text)?;
+    let now = Moment(context.now());
+    Ok(Translation { id, source_table: input.source_table, created_at: now, updated_at: now })
+}
+
+fn list_entries(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Entry>> {
+    if !context.exists(&TRANSLATION, values![input.id])? {
+        return Err(Error::not_found("Translation"));
+    }
+    let mut entries = context.rows(&ENTRIES, values![input.id])?.iter().map(Entry::from_row).collect::<Result<Vec<_>>>()?;
+    entries.sort_by(|one, other| (one.language != ENGLISH, &one.language).cmp(&(other.language != ENGLISH, &other.language)));
+    Ok(entries)
+}
+
+fn set_entry(context: &mut Context<'_, '_>, input: SetEntry) -> Result<Entry> {
+    let language = format::language(&input.language).ok_or_else(|| Error::not_found("Language"))?;
+    if !context.exists(&TRANSLATION, values![input.id])? {
+        return Err(Error::not_found("Translation"));
+    }
+    put(context, input.id, &language, &input.text)?;
+    Ok(Entry { language, text: input.text.0, is_machine_translated: false, updated_at: Moment(context.now()) })
+}

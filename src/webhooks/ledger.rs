@@ -1,0 +1,185 @@
+//! Which deliveries are due, who deals with them, and what came of it: the database side of the dispatcher.
+//!
+//! A delivery is claimed by a lease. It is nobody's again when the lease runs out, so what a node that went down had in
+//! hand is not lost; a delivery whose outcome could not be recorded arrives a second time, under the same id.
+//!
+//! Nothing here takes the organization's lock: it touches a subscription and its deliveries only, the subscription's row
+//! first wherever it touches both, which is also the order in which deleting a subscription goes about it.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use store::{RawJson, Row, Transaction};
+use url::Url;
+use uuid::Uuid;
+
+use super::delivery::{Delivery, MAX_FAILURES, Status};
+use super::room::{Place, Room};
+use super::subscriptions::DisabledReason;
+use crate::error::Result;
+use crate::values;
+
+/// How many due deliveries are looked at together: more than there are places, because some hosts will have none left.
+const WINDOW: i64 = 256;
+/// How many windows are looked at in one claim; what lies behind them is found by a later one.
+const WINDOWS: usize = 16;
+
+store::statements! {
+    /// Deliveries that are due and nobody's, except those of some subscriptions.
+    DUE = "select d.id, d.organization_id, d.subscription_id, s.target_url, d.doc from webhook_delivery d
+        join webhook_subscription s on s.organization_id = d.organization_id and s.id = d.subscription_id
+        where d.status = 'pending' and d.next_attempt_at <= ?1 and (d.leased_until is null or d.leased_until <= ?1)
+        and not (d.subscription_id = any(?2)) order by d.next_attempt_at, d.id limit ?3";
+    /// Claims deliveries. The condition is that of DUE once more: of two nodes that saw the same row, the second one waits
+    /// for the first, finds that it no longer holds, and does without the row.
+    CLAIM = "update webhook_delivery set leased_until = ?2
+        where id = any(?3) and status = 'pending' and next_attempt_at <= ?1 and (leased_until is null or leased_until <= ?1)
+        returning id";
+    /// When the next delivery becomes due, of those that are not due yet.
+    NEXT = "select next_attempt_at from webhook_delivery
+        where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
+    /// Whether a claim still holds.
+    HELD = "select id from webhook_delivery where organization_id = ?1 and id = ?2 and leased_until = ?3 and status = 'pending'";
+    /// Gives a delivery back, as it stands now.
+    SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6
+        where organization_id = ?1 and id = ?2 and leased_until = ?3 and status = 'pending'";
+    /// Notes that a subscription was delivered to. A disabled one keeps the count that says why.
+    DELIVERED = "update webhook_subscription set last_delivered_at = ?3,
+        consecutive_failures = case when disabled_at is null then 0 else consecutive_failures end
+        where organization_id = ?1 and id = ?2";
+    /// Notes that a delivery to a subscription failed for good.
+    FAILED = "update webhook_subscription set consecutive_failures = consecutive_failures + 1
+        where organization_id = ?1 and id = ?2 and disabled_at is null returning consecutive_failures";
+    /// Disables a subscription.
+    DISABLE = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
+        where organization_id = ?1 and id = ?2 and disabled_at is null";
+    /// Deletes a subscription whose receiver is gone.
+    DELETE = "delete from webhook_subscription where organization_id = ?1 and id = ?2";
+}
+
+/// The right to deal with a delivery.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claim {
+    /// The delivery.
+    pub id: Uuid,
+    /// Whose it is.
+    pub organization: Uuid,
+    /// The subscription it is for.
+    pub subscription: Uuid,
+    /// Until when.
+    pub until: Timestamp,
+}
+
+/// A claimed delivery.
+pub(super) struct Claimed {
+    /// The right to deal with it.
+    pub claim: Claim,
+    /// The delivery, not read yet: one that does not read must not hold up the others.
+    pub doc: String,
+    /// Its place among what is being sent.
+    pub place: Place,
+}
+
+/// What is recorded of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settlement {
+    /// The receiver took it.
+    Delivered,
+    /// The receiver is gone: so is the subscription, with all its deliveries.
+    Gone,
+    /// It is tried again at this time.
+    Retry(Timestamp),
+    /// The last attempt failed.
+    Failed,
+    /// There was nothing to send, or nobody to send it to.
+    Discarded,
+    /// The subscription is disabled, and the delivery ends like this.
+    Disabled(DisabledReason, Status),
+}
+
+/// Claims what was due at `due` until `until`, as far as there is room to send it.
+pub(super) fn claim(tx: &mut Transaction<'_>, room: &Room, due: Timestamp, until: Timestamp) -> Result<Vec<Claimed>> {
+    let mut all = Vec::new();
+    for _ in 0..WINDOWS {
+        if room.free() == 0 {
+            break;
+        }
+        let rows = tx.rows(&DUE, &values![due, room.crowded(), WINDOW])?;
+        let mut fitting = Vec::new();
+        for row in &rows {
+            fitting.extend(claimed(row, room, until)?);
+        }
+        let has_left_some = fitting.len() < rows.len();
+        if !fitting.is_empty() {
+            let ids: Vec<Uuid> = fitting.iter().map(|claimed: &Claimed| claimed.claim.id).collect();
+            let granted = tx.rows(&CLAIM, &values![due, until, ids])?;
+            let granted = granted.iter().map(|row| row.get::<Uuid>(0)).collect::<store::Result<HashSet<_>>>()?;
+            all.extend(fitting.into_iter().filter(|claimed| granted.contains(&claimed.claim.id)));
+        }
+        if !has_left_some {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// A row of DUE with a place to send it, if there is one.
+fn claimed(row: &Row, room: &Room, until: Timestamp) -> Result<Option<Claimed>> {
+    let claim = Claim { id: row.get(0)?, organization: row.get(1)?, subscription: row.get(2)?, until };
+    let Some(place) = room.enter(&host(&row.get::<String>(3)?), claim.subscription) else { return Ok(None) };
+    let RawJson(doc) = row.get(4)?;
+    Ok(Some(Claimed { claim, doc, place }))
+}
+
+/// The host of a URL; the URL itself where it has none, which the guard will refuse.
+fn host(url: &str) -> String {
+    Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| url.to_owned())
+}
+
+/// When the next delivery becomes due after `now`.
+pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Option<Timestamp>> {
+    Ok(tx.row(&NEXT, &values![now])?.map(|row| row.get(0)).transpose()?)
+}
+
+/// Records what came of a delivery; the reason where that disabled its subscription.
+///
+/// Nothing is recorded where the claim no longer holds: another node has the delivery by now, or it went with its
+/// subscription.
+pub(super) fn settle(
+    tx: &mut Transaction<'_>,
+    claim: Claim,
+    delivery: &Delivery,
+    settlement: Settlement,
+    now: Timestamp,
+) -> Result<Option<DisabledReason>> {
+    let Claim { id, organization, subscription, until } = claim;
+    if tx.row(&HELD, &values![organization, id, until])?.is_none() {
+        return Ok(None);
+    }
+    let (status, next, reason) = match settlement {
+        Settlement::Delivered => {
+            tx.execute(&DELIVERED, &values![organization, subscription, now])?;
+            (Status::Delivered, None, None)
+        }
+        Settlement::Gone => {
+            tx.execute(&DELETE, &values![organization, subscription])?;
+            return Ok(None);
+        }
+        Settlement::Retry(next) => (Status::Pending, Some(next), None),
+        Settlement::Failed => {
+            let failures: i64 = tx.row(&FAILED, &values![organization, subscription])?.map_or(Ok(0), |row| row.get(0))?;
+            (Status::Failed, None, (failures >= MAX_FAILURES).then_some(DisabledReason::Failures))
+        }
+        Settlement::Discarded => (Status::Discarded, None, None),
+        Settlement::Disabled(reason, status) => (status, None, Some(reason)),
+    };
+    let mut disabled = None;
+    if let Some(reason) = reason
+        && tx.execute(&DISABLE, &values![organization, subscription, now, reason.name()])? > 0
+    {
+        disabled = Some(reason);
+    }
+    let doc = store::Value::json(delivery)?;
+    tx.execute(&SETTLE, &values![organization, id, until, status.name(), next, doc])?;
+    Ok(disabled)
+}

@@ -1,0 +1,115 @@
+//! The POST itself, through a client that goes nowhere it should not.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use http::header::CONTENT_TYPE;
+use jiff::Timestamp;
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client};
+use uuid::Uuid;
+
+use super::delivery::Answer;
+use super::signature::{Secret, sign};
+use super::target::{Refusal, Targets};
+use crate::error::Result;
+
+/// How the service introduces itself to receivers.
+const USER_AGENT: &str = "Vestibule-Webhooks/1";
+/// As much of an error's text as the log of attempts keeps.
+const ERROR_LENGTH: usize = 200;
+
+/// Sends messages to receivers.
+pub(super) struct Sender {
+    client: Client,
+    targets: Targets,
+}
+
+/// What is sent, and where to.
+#[derive(Debug, Clone)]
+pub(super) struct Message {
+    /// The delivery's id, the same for every attempt.
+    pub id: Uuid,
+    /// Where to.
+    pub target_url: String,
+    /// What it is signed with.
+    pub secret: Secret,
+    /// The body, serialized.
+    pub body: String,
+}
+
+impl Sender {
+    /// A sender; `ca` is a PEM bundle of authorities trusted besides the system's.
+    pub(super) fn new(targets: Targets, timeout: Duration, ca: Option<&[u8]>) -> Result<Self, String> {
+        let authorities = match ca {
+            Some(pem) => authorities(pem)?,
+            None => Vec::new(),
+        };
+        let client = Client::builder()
+            .user_agent(USER_AGENT)
+            .timeout(timeout)
+            .https_only(true)
+            .redirect(Policy::none())
+            // A proxy would resolve the name itself, past the guard.
+            .no_proxy()
+            .dns_resolver(targets.clone())
+            // Attempts are counted; none is made behind the count.
+            .retry(reqwest::retry::never())
+            .tls_certs_merge(authorities)
+            .build()
+            .map_err(|error| format!("webhooks cannot be sent: {}", innermost(&error)))?;
+        Ok(Self { client, targets })
+    }
+
+    /// Makes one attempt. Only the status of the answer is read.
+    pub(super) async fn post(&self, message: &Message, now: Timestamp) -> Result<Answer> {
+        if self.targets.refuses(&message.target_url) {
+            return Ok(Answer::Private);
+        }
+        let (id, timestamp) = (message.id.to_string(), now.as_second());
+        let signature = sign(&message.secret, &id, timestamp, &message.body)?;
+        let sent = self
+            .client
+            .post(&message.target_url)
+            .header(CONTENT_TYPE, "application/json")
+            .header("webhook-id", id)
+            .header("webhook-timestamp", timestamp.to_string())
+            .header("webhook-signature", signature)
+            .body(message.body.clone())
+            .send()
+            .await;
+        Ok(match sent {
+            Ok(response) => Answer::Status(response.status().as_u16()),
+            Err(error) => answer(error),
+        })
+    }
+}
+
+fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, String> {
+    match Certificate::from_pem_bundle(pem) {
+        Ok(found) if found.is_empty() => Err("the file of webhook authorities holds no certificate".into()),
+        Ok(found) => Ok(found),
+        Err(error) => Err(format!("the file of webhook authorities does not read: {}", innermost(&error))),
+    }
+}
+
+/// What an attempt without a response came to.
+fn answer(error: reqwest::Error) -> Answer {
+    // The owner of the subscription knows the URL; whoever else reads of the error need not.
+    let error = error.without_url();
+    let cause = innermost(&error);
+    if matches!(cause.downcast_ref::<Refusal>(), Some(Refusal::Private)) {
+        return Answer::Private;
+    }
+    let reason = if error.is_timeout() { "timed out".to_owned() } else { cause.to_string() };
+    Answer::Nothing(reason.chars().take(ERROR_LENGTH).collect())
+}
+
+/// The cause of the cause: what says most in the fewest words.
+fn innermost<'e>(error: &'e (dyn StdError + 'static)) -> &'e (dyn StdError + 'static) {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause
+}

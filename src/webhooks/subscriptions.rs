@@ -1,0 +1,417 @@
+//! listWebhookSubscriptions, createWebhookSubscription, deleteWebhookSubscription.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use http::Method;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{Json, Row};
+use uuid::Uuid;
+
+use super::signature::Secret;
+use super::workflow::find_step;
+use crate::access::{Credential, Permission};
+use crate::context::Context;
+use crate::error::{Error, Issue, Result};
+use crate::events::Event;
+use crate::moment::Moment;
+use crate::operation::{Needs, Nothing, Operation};
+use crate::platform::{Kind, exists};
+use crate::values;
+
+/// Active subscriptions that one credential may have (spec: Limits).
+const MAX_ACTIVE: i64 = 100;
+/// The path of the filter that most rules are about.
+const WORKFLOW_STEP: [&str; 2] = ["filters", "workflowStep"];
+
+store::statements! {
+    /// The subscriptions of a credential.
+    LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
+        from webhook_subscription where organization_id = ?1 and credential = ?2 order by created_at, id";
+    /// How many active subscriptions a credential has.
+    COUNT_ACTIVE = "select count(*) from webhook_subscription where organization_id = ?1 and credential = ?2 and disabled_at is null";
+    /// A new subscription.
+    INSERT = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures, created_at, doc)
+        values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)";
+    /// Deletes a subscription of a credential.
+    DELETE_ONE = "delete from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3";
+    /// Deletes every subscription of a credential that posts to a URL.
+    DELETE_BY_TARGET = "delete from webhook_subscription where organization_id = ?1 and credential = ?2 and target_url = ?3";
+    /// Disables every active subscription of a credential.
+    DISABLE_ALL = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
+        where organization_id = ?1 and credential = ?2 and disabled_at is null";
+}
+
+/// Why a subscription is disabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum DisabledReason {
+    /// Too many deliveries failed in a row.
+    Failures,
+    /// The credential was revoked, expired, disconnected, switched off, or lacks two-factor authentication.
+    CredentialInvalid,
+    /// The credential no longer holds the permission the event needs.
+    PermissionLost,
+    /// The target was found to lead into a private network.
+    PrivateTarget,
+}
+
+impl DisabledReason {
+    /// Every reason.
+    pub const ALL: [Self; 4] = [Self::Failures, Self::CredentialInvalid, Self::PermissionLost, Self::PrivateTarget];
+
+    /// As it is written and stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Failures => "failures",
+            Self::CredentialInvalid => "credential_invalid",
+            Self::PermissionLost => "permission_lost",
+            Self::PrivateTarget => "private_target",
+        }
+    }
+
+    /// The reason written so.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+}
+
+/// An https URL that does not lead into a private network. The pipeline has the target guard judge it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+struct TargetUrl(String);
+
+impl JsonSchema for TargetUrl {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "TargetUrl".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "webhook-target", "maxLength": 2048 })
+    }
+}
+
+/// An event by its name, as one list of names: a failing one is then told all of them.
+fn event_name(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Event::ALL.iter().map(|event| event.name()).collect::<Vec<_>>() })
+}
+
+/// What a subscription is limited to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Filters {
+    /// Properties whose events are wanted; none means every property the credential can see.
+    property_ids: Vec<Uuid>,
+    /// For `workflow.step`: the one step whose runs are wanted, `<workflow id>:<node id>`.
+    workflow_step: Option<String>,
+}
+
+impl Filters {
+    /// Whether an event of a property, or of none, and of a workflow's step, or of none, is wanted.
+    pub(super) fn admit(&self, property: Option<Uuid>, step: Option<&str>) -> bool {
+        let is_wanted_property = self.property_ids.is_empty() || property.is_some_and(|id| self.property_ids.contains(&id));
+        is_wanted_property && self.workflow_step.as_deref().is_none_or(|wanted| step == Some(wanted))
+    }
+}
+
+/// What of a subscription stands in no column of its own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Stored {
+    /// What it is limited to.
+    pub filters: Filters,
+    /// What its deliveries are signed with.
+    pub secret: Secret,
+}
+
+/// The filters of a create.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SentFilters {
+    /// Properties whose events are wanted; none means every property the credential can see.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    property_ids: Option<Vec<Uuid>>,
+    /// For `workflow.step`, and required there: `<workflow id>:<node id>`.
+    #[serde(default)]
+    workflow_step: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({
+    "event": "reservation.created", "targetUrl": "https://client.example/hooks/reservations",
+    "filters": { "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"] }
+}))]
+struct CreateWebhookSubscription {
+    /// The one event to be told of.
+    #[schemars(schema_with = "event_name")]
+    event: Event,
+    /// Where deliveries are posted: https, no userinfo, no private host.
+    target_url: TargetUrl,
+    #[serde(default)]
+    filters: Option<SentFilters>,
+}
+
+/// Which subscriptions to delete: exactly one of the two.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DeleteWebhookSubscriptions {
+    /// The subscription of this id.
+    #[serde(default)]
+    id: Option<Uuid>,
+    /// Every subscription that posts to exactly this URL, whatever its event.
+    #[serde(default)]
+    target_url: Option<String>,
+}
+
+/// A subscription as it is answered.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = example())]
+struct WebhookSubscription {
+    id: Uuid,
+    #[schemars(schema_with = "event_name")]
+    event: Event,
+    target_url: String,
+    filters: Filters,
+    /// Deliveries that failed since the last one that did not.
+    consecutive_failures: i64,
+    /// When it was disabled, for good.
+    disabled_at: Option<Moment>,
+    disabled_reason: Option<DisabledReason>,
+    last_delivered_at: Option<Moment>,
+    created_at: Moment,
+}
+
+/// A subscription that was just made.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = created_example())]
+struct CreatedWebhookSubscription {
+    #[serde(flatten)]
+    subscription: WebhookSubscription,
+    /// What deliveries are signed with (Standard Webhooks 1.0). Shown once.
+    signing_secret: String,
+}
+
+/// How many subscriptions are gone.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(example = json!({ "deleted": 1 }))]
+struct Deleted {
+    deleted: u64,
+}
+
+impl WebhookSubscription {
+    /// From the columns of [`LIST`].
+    fn from_row(row: &Row) -> Result<Self> {
+        let Json(Stored { filters, .. }) = row.get(8)?;
+        let event: String = row.get(1)?;
+        let reason: Option<String> = row.get(5)?;
+        Ok(Self {
+            id: row.get(0)?,
+            event: Event::named(&event).ok_or_else(|| Error::internal(format!("a subscription to {event}, which is no event")))?,
+            target_url: row.get(2)?,
+            filters,
+            consecutive_failures: row.get(3)?,
+            disabled_at: row.get::<Option<_>>(4)?.map(Moment),
+            disabled_reason: reason.as_deref().and_then(DisabledReason::named),
+            last_delivered_at: row.get::<Option<_>>(6)?.map(Moment),
+            created_at: Moment(row.get(7)?),
+        })
+    }
+}
+
+fn example() -> Value {
+    json!({
+        "id": "0192f0c1-2345-7abc-8def-0123456789ac", "event": "reservation.created",
+        "targetUrl": "https://client.example/hooks/reservations", "filters": { "propertyIds": [], "workflowStep": null },
+        "consecutiveFailures": 0, "disabledAt": null, "disabledReason": null,
+        "lastDeliveredAt": "2026-11-21T09:30:00.000Z", "createdAt": "2026-11-20T09:30:00.000Z"
+    })
+}
+
+fn created_example() -> Value {
+    let mut example = example();
+    example["lastDeliveredAt"] = Value::Null;
+    example["signingSecret"] = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into();
+    example
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("listWebhookSubscriptions", Method::GET, "/webhook-subscriptions", Needs::Credential)
+            .summary("List the webhook subscriptions of this credential")
+            .rest_only()
+            .run(list),
+        Operation::public("createWebhookSubscription", Method::POST, "/webhook-subscriptions", Needs::ByBody(needed))
+            .summary("Subscribe a URL to an event; the signing secret is shown once")
+            .rest_only()
+            .creates()
+            .run(create),
+        Operation::public("deleteWebhookSubscription", Method::DELETE, "/webhook-subscriptions", Needs::Credential)
+            .summary("Delete the subscription of an id, or all that post to a URL")
+            .rest_only()
+            .run(delete),
+    ]
+}
+
+/// The permission of the event that a body names.
+fn needed(body: &Value) -> Option<Permission> {
+    body.get("event").and_then(Value::as_str).and_then(Event::named).map(Event::permission)
+}
+
+fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<WebhookSubscription>> {
+    let credential = context.access.credential.key();
+    context.rows(&LIST, values![credential])?.iter().map(WebhookSubscription::from_row).collect()
+}
+
+fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Result<CreatedWebhookSubscription> {
+    let (event, credential) = (input.event, context.access.credential);
+    if event == Event::WorkflowStep && !matches!(credential, Credential::Connection { .. }) {
+        return Err(Error::forbidden("The event workflow.step needs an OAuth connection."));
+    }
+    let mut filters = together(event, input.filters.unwrap_or_default())?;
+    for id in &filters.property_ids {
+        if !context.reach().covers(*id) || !exists(context, Kind::Property, *id)? {
+            return Err(Error::not_found("Property"));
+        }
+    }
+    if let Some(step) = filters.workflow_step.take() {
+        filters.workflow_step = Some(find_step(context, &step)?.ok_or_else(|| Error::not_found("Workflow step"))?);
+    }
+    let key = credential.key();
+    let active: i64 = context.row(&COUNT_ACTIVE, values![&key])?.map_or(Ok(0), |row| row.get(0))?;
+    if active >= MAX_ACTIVE {
+        return Err(Error::conflict(format!("A credential can have {MAX_ACTIVE} active webhook subscriptions, and this one has.")));
+    }
+    let (id, now) = (context.new_id(), context.now());
+    let stored = Stored { filters, secret: Secret::fresh(context.ids()) };
+    let doc = store::Value::json(&stored)?;
+    context.execute(&INSERT, values![id, key, event.name(), &input.target_url.0, now, doc])?;
+    Ok(CreatedWebhookSubscription {
+        signing_secret: stored.secret.reveal().to_owned(),
+        subscription: WebhookSubscription {
+            id,
+            event,
+            target_url: input.target_url.0,
+            filters: stored.filters,
+            consecutive_failures: 0,
+            disabled_at: None,
+            disabled_reason: None,
+            last_delivered_at: None,
+            created_at: Moment(now),
+        },
+    })
+}
+
+/// The filters, each property once, where they go together with the event (spec: workflow.step).
+fn together(event: Event, sent: SentFilters) -> Result<Filters> {
+    let mut property_ids = sent.property_ids.unwrap_or_default();
+    let mut seen = HashSet::new();
+    property_ids.retain(|id| seen.insert(*id));
+    let mut issues = Vec::new();
+    match (event, &sent.workflow_step) {
+        (Event::WorkflowStep, None) => issues.push(Issue::new(&WORKFLOW_STEP, "is required for the event workflow.step")),
+        (Event::WorkflowStep, Some(_)) | (_, None) => {}
+        (_, Some(_)) => issues.push(Issue::new(&WORKFLOW_STEP, "is only for the event workflow.step")),
+    }
+    if event == Event::WorkflowStep && !property_ids.is_empty() {
+        issues.push(Issue::new(&["filters", "propertyIds"], "is not for the event workflow.step"));
+    }
+    if issues.is_empty() { Ok(Filters { property_ids, workflow_step: sent.workflow_step }) } else { Err(Error::issues(issues)) }
+}
+
+fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> Result<Deleted> {
+    let key = context.access.credential.key();
+    let deleted = match (input.id, input.target_url) {
+        (Some(id), None) => context.execute(&DELETE_ONE, values![key, id])?,
+        (None, Some(url)) => context.execute(&DELETE_BY_TARGET, values![key, url])?,
+        (None, None) => return Err(Error::invalid(&["id"], "is required, or else target_url")),
+        (Some(_), Some(_)) => return Err(Error::invalid(&["target_url"], "cannot be given together with id")),
+    };
+    if deleted == 0 {
+        return Err(Error::not_found("Webhook subscription"));
+    }
+    Ok(Deleted { deleted })
+}
+
+/// Disables every active subscription of a credential.
+pub fn disable_all_of(context: &mut Context<'_, '_>, credential: Credential, reason: DisabledReason) -> Result<()> {
+    let (key, now) = (credential.key(), context.now());
+    let disabled = context.execute(&DISABLE_ALL, values![&key, now, reason.name()])?;
+    if disabled > 0 {
+        let organization = context.organization.id;
+        tracing::info!(%organization, credential = key, reason = reason.name(), disabled, "webhook subscriptions are disabled");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u128) -> Uuid {
+        Uuid::from_u128(number)
+    }
+
+    fn paths(outcome: Result<Filters>) -> Vec<Value> {
+        let body = outcome.unwrap_err().body();
+        body["details"]["issues"].as_array().unwrap().iter().map(|issue| issue["path"].clone()).collect()
+    }
+
+    #[test]
+    fn filters_have_to_go_with_the_event() {
+        let sent = |property_ids: &[Uuid], step: Option<&str>| SentFilters {
+            property_ids: Some(property_ids.to_vec()),
+            workflow_step: step.map(str::to_owned),
+        };
+        let filters = together(Event::TaskCreated, sent(&[id(1), id(2), id(1)], None)).unwrap();
+        assert_eq!(filters.property_ids, [id(1), id(2)]);
+        assert_eq!(together(Event::TaskCreated, SentFilters::default()).unwrap(), Filters::default());
+        assert!(together(Event::WorkflowStep, sent(&[], Some("a:b"))).is_ok());
+
+        let step = json!(["filters", "workflowStep"]);
+        assert_eq!(paths(together(Event::TaskCreated, sent(&[], Some("a:b")))), [step.clone()]);
+        assert_eq!(paths(together(Event::WorkflowStep, SentFilters::default())), [step.clone()]);
+        assert_eq!(paths(together(Event::WorkflowStep, sent(&[id(1)], None))), [step, json!(["filters", "propertyIds"])]);
+    }
+
+    #[test]
+    fn a_filter_admits_what_it_names() {
+        let all = Filters::default();
+        assert!(all.admit(Some(id(1)), None) && all.admit(None, None) && all.admit(None, Some("a:b")));
+        let some = Filters { property_ids: vec![id(1), id(2)], workflow_step: None };
+        assert!(some.admit(Some(id(2)), None));
+        assert!(!some.admit(Some(id(3)), None) && !some.admit(None, None));
+        let step = Filters { property_ids: Vec::new(), workflow_step: Some("a:b".into()) };
+        assert!(step.admit(None, Some("a:b")));
+        assert!(!step.admit(None, Some("a:c")) && !step.admit(None, None));
+    }
+
+    #[test]
+    fn the_permission_is_the_one_of_the_event() {
+        assert_eq!(needed(&json!({ "event": "device.offline" })), Some(Permission::ViewDevices));
+        assert_eq!(needed(&json!({ "event": "review.submitted" })), Some(Permission::ViewReservations));
+        for body in [json!({}), json!({ "event": 1 }), json!({ "event": "nothing.happened" }), json!([])] {
+            assert_eq!(needed(&body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_reason_and_its_name_find_each_other() {
+        for reason in DisabledReason::ALL {
+            assert_eq!(DisabledReason::named(reason.name()), Some(reason));
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.name());
+        }
+    }
+}

@@ -1,0 +1,505 @@
+//! The target guard: a delivery must never lead into a private network (spec: createWebhookSubscription, 1; Delivery).
+//!
+//! It stands in two places. [`Targets::check`] judges a URL when it is subscribed: its text, then the addresses its name
+//! resolves to. At delivery the HTTP client resolves names through [`Targets`] itself, so the addresses that are judged
+//! are the ones that are connected to, whatever the name resolved to before. Addresses written into a URL never reach a
+//! resolver; [`Targets::refuses`] judges those.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::{Host, Url};
+
+/// How long a name may take to resolve.
+const LOOKUP_LIMIT: Duration = Duration::from_secs(2);
+
+const NOT_HTTPS: &str = "must be an absolute https URL";
+const HAS_USERINFO: &str = "must not embed a username or password";
+const IS_PRIVATE: &str = "must not point at a private or loopback host";
+
+/// Names that are private by themselves, with everything below them.
+const PRIVATE_ZONES: [&str; 5] = ["localhost", "localhost.localdomain", "local", "internal", "home.arpa"];
+
+/// IPv4 ranges that are not global unicast: the first address and the length of the prefix.
+const RESERVED: [([u8; 4], u32); 15] = [
+    ([0, 0, 0, 0], 8),       // this network
+    ([10, 0, 0, 0], 8),      // private use
+    ([100, 64, 0, 0], 10),   // carrier-grade NAT
+    ([127, 0, 0, 0], 8),     // loopback
+    ([169, 254, 0, 0], 16),  // link-local, the clouds' metadata among them
+    ([172, 16, 0, 0], 12),   // private use
+    ([192, 0, 0, 0], 24),    // IETF protocol assignments
+    ([192, 0, 2, 0], 24),    // documentation
+    ([192, 88, 99, 0], 24),  // 6to4 relay anycast, withdrawn
+    ([192, 168, 0, 0], 16),  // private use
+    ([198, 18, 0, 0], 15),   // benchmarking
+    ([198, 51, 100, 0], 24), // documentation
+    ([203, 0, 113, 0], 24),  // documentation
+    ([224, 0, 0, 0], 4),     // multicast
+    ([240, 0, 0, 0], 4),     // reserved, and broadcast
+];
+
+/// Which webhook targets are let through: everything public, and the private ranges that were opened by name.
+#[derive(Debug, Clone, Default)]
+pub struct Targets {
+    allowed: Arc<[IpNet]>,
+}
+
+/// Why a name leads nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// To an address that is not let through.
+    Private,
+    /// To no address at all.
+    Unresolved,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Private => "the name leads to a private address",
+            Self::Unresolved => "the name cannot be resolved",
+        })
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Where a URL leads, as far as its text tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Destination {
+    /// To an address, in whatever disguise it was written.
+    Address(IpAddr),
+    /// To a name, of which only the network can tell more.
+    Name(String),
+    /// To a name that is private by itself.
+    PrivateName(String),
+}
+
+impl Targets {
+    /// The guard, with private ranges that are let through nevertheless.
+    #[must_use]
+    pub fn new(allowed: Vec<IpNet>) -> Self {
+        Self { allowed: allowed.into() }
+    }
+
+    /// Whether a URL may be subscribed; the reason completes "targetUrl …".
+    ///
+    /// A public name that cannot be resolved now is let through: it is judged again at each delivery.
+    pub async fn check(&self, url: &str) -> Result<(), String> {
+        match judge(url)? {
+            Destination::Address(ip) if self.allows(ip) => Ok(()),
+            Destination::Address(_) => Err(IS_PRIVATE.into()),
+            Destination::Name(name) => match self.lookup(&name).await {
+                Err(Refusal::Private) => Err(IS_PRIVATE.into()),
+                Ok(_) | Err(Refusal::Unresolved) => Ok(()),
+            },
+            Destination::PrivateName(name) => self.lookup(&name).await.map(drop).map_err(|_| IS_PRIVATE.into()),
+        }
+    }
+
+    /// Whether an address is let through.
+    #[must_use]
+    pub fn allows(&self, ip: IpAddr) -> bool {
+        is_public(ip) || self.opens(ip)
+    }
+
+    /// Whether a stored URL leads astray by its text alone: what no resolver will be asked about.
+    pub(super) fn refuses(&self, url: &str) -> bool {
+        match judge(url) {
+            Ok(Destination::Address(ip)) => !self.allows(ip),
+            Ok(Destination::PrivateName(_)) => self.allowed.is_empty(),
+            Ok(Destination::Name(_)) => false,
+            Err(_) => true,
+        }
+    }
+
+    /// Whether an address is in a range that was opened by name.
+    fn opens(&self, ip: IpAddr) -> bool {
+        let wrapped = inside(ip);
+        self.allowed.iter().any(|range| range.contains(&ip) || range.contains(&wrapped))
+    }
+
+    /// The addresses of a name, every one of which is let through. One private address among public ones is enough to
+    /// refuse them all: which of them would be connected to is not for the name's owner to play with.
+    async fn lookup(&self, name: &str) -> Result<Vec<SocketAddr>, Refusal> {
+        let is_private = is_private_name(name);
+        if is_private && self.allowed.is_empty() {
+            return Err(Refusal::Private);
+        }
+        let found = tokio::time::timeout(LOOKUP_LIMIT, tokio::net::lookup_host((name, 0))).await;
+        let addresses: Vec<SocketAddr> = match found {
+            Ok(Ok(found)) => found.collect(),
+            Ok(Err(_)) | Err(_) => Vec::new(),
+        };
+        if addresses.is_empty() {
+            return Err(Refusal::Unresolved);
+        }
+        // A private name is not made public by the address it happens to have.
+        let is_let_through = |ip| if is_private { self.opens(ip) } else { self.allows(ip) };
+        if addresses.iter().all(|address| is_let_through(address.ip())) { Ok(addresses) } else { Err(Refusal::Private) }
+    }
+}
+
+impl Resolve for Targets {
+    fn resolve(&self, name: Name) -> Resolving {
+        let targets = self.clone();
+        Box::pin(async move {
+            let addresses = targets.lookup(name.as_str()).await?;
+            let addresses: Addrs = Box::new(addresses.into_iter());
+            Ok(addresses)
+        })
+    }
+}
+
+/// Where a URL leads, or why it is none that can be subscribed. Asks nobody.
+fn judge(text: &str) -> Result<Destination, &'static str> {
+    // What is stored is the text as sent, so it must mean the same to every parser: nothing that `Url` would forgive.
+    if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
+        return Err(NOT_HTTPS);
+    }
+    let (scheme, rest) = text.split_once("://").ok_or(NOT_HTTPS)?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if !scheme.eq_ignore_ascii_case("https") || authority.is_empty() {
+        return Err(NOT_HTTPS);
+    }
+    // The text says more than `Url` does, to which an empty userinfo is none.
+    if authority.contains('@') {
+        return Err(HAS_USERINFO);
+    }
+    let url = Url::parse(text).map_err(|_| NOT_HTTPS)?;
+    match url.host() {
+        Some(Host::Ipv4(ip)) => Ok(Destination::Address(ip.into())),
+        Some(Host::Ipv6(ip)) => Ok(Destination::Address(ip.into())),
+        Some(Host::Domain(name)) if is_private_name(name) => Ok(Destination::PrivateName(name.into())),
+        Some(Host::Domain(name)) => Ok(Destination::Name(name.into())),
+        None => Err(NOT_HTTPS),
+    }
+}
+
+fn is_private_name(name: &str) -> bool {
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    let is_below = |zone: &&str| name.strip_suffix(*zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    PRIVATE_ZONES.iter().any(is_below)
+}
+
+/// Whether an address is global unicast, judged by the IPv4 address inside where it only wraps one.
+#[must_use]
+pub fn is_public(ip: IpAddr) -> bool {
+    match inside(ip) {
+        IpAddr::V4(ip) => is_public_v4(ip),
+        IpAddr::V6(ip) => is_public_v6(ip),
+    }
+}
+
+fn is_public_v4(ip: Ipv4Addr) -> bool {
+    let bits = u32::from(ip);
+    !RESERVED.iter().any(|(first, length)| (bits ^ u32::from_be_bytes(*first)) >> (32 - length) == 0)
+}
+
+fn is_public_v6(ip: Ipv6Addr) -> bool {
+    match ip.segments() {
+        // 2001::/23, protocol assignments: Teredo, ORCHID, benchmarking and others; 2001:db8::/32, documentation.
+        [0x2001, second, ..] if second < 0x0200 || second == 0x0db8 => false,
+        // 3fff::/20, documentation.
+        [0x3fff, second, ..] if second < 0x1000 => false,
+        // 2000::/3, all that is given out for global unicast.
+        [first, ..] => first & 0xe000 == 0x2000,
+    }
+}
+
+/// The IPv4 address that an IPv6 address only wraps; the address itself where it wraps none.
+fn inside(ip: IpAddr) -> IpAddr {
+    let IpAddr::V6(wrapper) = ip else { return ip };
+    // Of the form of an IPv4-compatible address, and none.
+    if wrapper.is_unspecified() || wrapper.is_loopback() {
+        return ip;
+    }
+    match wrapper.segments() {
+        // IPv4-compatible and IPv4-mapped.
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        // NAT64, by the well-known prefix and by the local one. The local one may hold the address elsewhere, which only
+        // its network knows: whatever is not written in this form is left as it is, and so is not public.
+        | [0x0064, 0xff9b, 0 | 1, 0, 0, 0, high, low]
+        // 6to4.
+        | [0x2002, high, low, ..] => IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))),
+        _ => ip,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn verdict(url: &str) -> &'static str {
+        match judge(url) {
+            Err(_) => "refused",
+            Ok(Destination::Address(ip)) if is_public(ip) => "public address",
+            Ok(Destination::Address(_)) => "private address",
+            Ok(Destination::Name(_)) => "name",
+            Ok(Destination::PrivateName(_)) => "private name",
+        }
+    }
+
+    #[test]
+    fn what_is_no_plain_https_url_is_refused() {
+        for url in [
+            "",
+            "http://example.com/x",
+            "ftp://example.com/",
+            "wss://example.com/",
+            "javascript:alert(1)",
+            "//example.com/",
+            "https:example.com",
+            "https:/example.com/",
+            "https://",
+            "https:///example.com/",
+            "https://?x",
+            "https://#x",
+            " https://example.com/",
+            "https://example.com/ x",
+            "https://exa\tmple.com/",
+            "https://example.com/\u{a0}",
+            "https://example.com\\@10.0.0.1/",
+            "https://example.com:99999/",
+            "https://u:p@example.com/",
+            "https://u@example.com/",
+            "https://@example.com/",
+            "https://:@example.com/",
+            "https://example.com@10.0.0.1/",
+            "https://exa%40mple.com/",
+            "https://exa%2fmple.com/",
+            "https://1.2.3.4.5/",
+            "https://0x7f.1.2.3.4/",
+            "https://256.1.1.1/",
+            "https://4294967296/",
+            "https://[::1/",
+            "https://[fe80::1%25eth0]/",
+        ] {
+            assert_eq!(verdict(url), "refused", "{url}");
+        }
+    }
+
+    #[test]
+    fn a_private_address_is_known_in_every_disguise() {
+        for url in [
+            "https://127.0.0.1/",
+            "https://127.0.0.1:8443/x?y#z",
+            "HTTPS://127.0.0.1./",
+            "https://127.1/",
+            "https://0x7f.1/",
+            "https://0x7f000001/",
+            "https://0177.0.0.1/",
+            "https://017700000001/",
+            "https://2130706433/",
+            "https://%31%32%37.0.0.1/",
+            "https://１２７.０.０.１/",
+            "https://127。0。0。1/",
+            "https://0/",
+            "https://0x/",
+            "https://10.0.0.8/",
+            "https://100.64.0.1/",
+            "https://169.254.169.254/latest/meta-data/",
+            "https://172.31.255.255/",
+            "https://192.0.2.7/",
+            "https://192.168.1.1:8443/",
+            "https://198.18.0.1/",
+            "https://224.0.0.1/",
+            "https://255.255.255.255/",
+            "https://[::]/",
+            "https://[::1]/",
+            "https://[0:0:0:0:0:0:0:1]/",
+            "https://[::127.0.0.1]/",
+            "https://[::ffff:127.0.0.1]/",
+            "https://[::ffff:7f00:1]/",
+            "https://[64:ff9b::10.0.0.1]/",
+            "https://[64:ff9b:1::10.0.0.1]/",
+            "https://[64:ff9b:1:a00:0:100:808:808]/",
+            "https://[2002:7f00:1::]/",
+            "https://[fc00::1]/",
+            "https://[fd12:3456::1]/",
+            "https://[fe80::1]/",
+            "https://[fec0::1]/",
+            "https://[ff02::1]/",
+            "https://[100::1]/",
+            "https://[2001::1]/",
+            "https://[2001:db8::1]/",
+            "https://[3fff::1]/",
+            "https://[5f00::1]/",
+        ] {
+            assert_eq!(verdict(url), "private address", "{url}");
+        }
+    }
+
+    #[test]
+    fn a_private_name_is_known_however_it_is_written() {
+        for url in [
+            "https://localhost/",
+            "https://LOCALHOST./",
+            "https://a.b.localhost/",
+            "https://localhost.localdomain/",
+            "https://printer.local/",
+            "https://metadata.google.internal/computeMetadata/v1/",
+            "https://nas.home.arpa./",
+            "https://local%68ost/",
+            "https://ⓛocalhost/",
+        ] {
+            assert_eq!(verdict(url), "private name", "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_public_is_let_through() {
+        for (url, wanted) in [
+            ("https://example.com/", "name"),
+            ("HTTPS://Example.com:8443/a?b=c@d#e@f", "name"),
+            ("https://a.example/@b", "name"),
+            ("https://bücher.example/", "name"),
+            ("https://intranet/", "name"),
+            ("https://notlocal/", "name"),
+            ("https://localhost.example.com/", "name"),
+            ("https://internal.example.com/", "name"),
+            ("https://10.0.0.1.nip.example/", "name"),
+            ("https://8.8.8.8/", "public address"),
+            ("https://0x08080808/", "public address"),
+            ("https://[2606:4700::1111]/", "public address"),
+            ("https://[::ffff:8.8.8.8]/", "public address"),
+            ("https://[64:ff9b::8.8.8.8]/", "public address"),
+            ("https://[2002:808:808::]/", "public address"),
+        ] {
+            assert_eq!(verdict(url), wanted, "{url}");
+        }
+    }
+
+    #[test]
+    fn every_range_that_is_not_global_unicast_ends_where_it_should() {
+        for (ip, wanted) in [
+            ("0.255.255.255", false),
+            ("1.0.0.0", true),
+            ("9.255.255.255", true),
+            ("10.0.0.0", false),
+            ("10.255.255.255", false),
+            ("11.0.0.0", true),
+            ("100.63.255.255", true),
+            ("100.64.0.0", false),
+            ("100.127.255.255", false),
+            ("100.128.0.0", true),
+            ("126.255.255.255", true),
+            ("127.0.0.0", false),
+            ("128.0.0.0", true),
+            ("169.253.255.255", true),
+            ("169.254.0.0", false),
+            ("169.255.0.0", true),
+            ("172.15.255.255", true),
+            ("172.16.0.0", false),
+            ("172.32.0.0", true),
+            ("192.0.0.255", false),
+            ("192.0.1.0", true),
+            ("192.0.2.0", false),
+            ("192.0.3.0", true),
+            ("192.88.98.255", true),
+            ("192.88.99.1", false),
+            ("192.88.100.0", true),
+            ("192.167.255.255", true),
+            ("192.168.0.0", false),
+            ("192.169.0.0", true),
+            ("198.17.255.255", true),
+            ("198.18.0.0", false),
+            ("198.19.255.255", false),
+            ("198.20.0.0", true),
+            ("198.51.100.9", false),
+            ("198.51.101.0", true),
+            ("203.0.113.255", false),
+            ("203.0.114.0", true),
+            ("223.255.255.255", true),
+            ("224.0.0.0", false),
+            ("240.0.0.0", false),
+            ("255.255.255.255", false),
+            ("::", false),
+            ("::1", false),
+            ("1fff:ffff::1", false),
+            ("2000::", true),
+            ("2001::", false),
+            ("2001:1ff:ffff::1", false),
+            ("2001:200::", true),
+            ("2001:db7:ffff::1", true),
+            ("2001:db8:ffff::1", false),
+            ("2001:db9::", true),
+            ("2002:a00:1::", false),
+            ("2003::", true),
+            ("3ffe::", true),
+            ("3fff:fff:ffff::1", false),
+            ("3fff:1000::", true),
+            ("4000::", false),
+            ("64:ff9b:1::8.8.8.8", true),
+            ("64:ff9b:1:808:8:800::", false),
+            ("64:ff9b:2::8.8.8.8", false),
+            ("::ffff:0:8.8.8.8", false),
+        ] {
+            assert_eq!(is_public(ip.parse().unwrap()), wanted, "{ip}");
+        }
+    }
+
+    #[test]
+    fn an_opened_range_lets_through_exactly_what_is_in_it() {
+        let targets = Targets::new(vec!["127.0.0.0/8".parse().unwrap(), "fd00::/16".parse().unwrap()]);
+        for (ip, wanted) in [
+            ("127.0.0.1", true),
+            ("::ffff:127.0.0.1", true),
+            ("fd00::1", true),
+            ("8.8.8.8", true),
+            ("::1", false),
+            ("fd01::1", false),
+            ("10.0.0.1", false),
+        ] {
+            assert_eq!(targets.allows(ip.parse().unwrap()), wanted, "{ip}");
+        }
+        assert!(!targets.refuses("https://127.0.0.1:1/"));
+        assert!(targets.refuses("https://10.0.0.1/"));
+        assert!(targets.refuses("http://example.com/"));
+        assert!(!targets.refuses("https://localhost/") && Targets::default().refuses("https://localhost/"));
+    }
+
+    #[tokio::test]
+    async fn a_url_that_says_enough_by_itself_is_judged_without_asking_anyone() {
+        let opened = Targets::new(vec!["127.0.0.0/8".parse().unwrap()]);
+        assert_eq!(opened.check("https://127.0.0.1:1/").await, Ok(()));
+        assert_eq!(opened.check("https://10.0.0.1/").await, Err(IS_PRIVATE.into()));
+        let closed = Targets::default();
+        assert_eq!(closed.check("https://8.8.8.8/").await, Ok(()));
+        for url in ["https://127.0.0.1:1/", "https://localhost/", "https://a.internal/"] {
+            assert_eq!(closed.check(url).await, Err(IS_PRIVATE.into()), "{url}");
+        }
+        assert_eq!(closed.check("http://example.com/").await, Err(NOT_HTTPS.into()));
+        assert_eq!(closed.check("https://@example.com/").await, Err(HAS_USERINFO.into()));
+    }
+
+    proptest! {
+        #[test]
+        fn a_wrapped_address_is_judged_like_the_one_inside(bits: u32) {
+            let ip = Ipv4Addr::from(bits);
+            let [a, b, c, d] = ip.octets();
+            let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+            for wrapper in [
+                ip.to_ipv6_mapped(),
+                ip.to_ipv6_compatible(),
+                Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low),
+                Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1),
+            ] {
+                prop_assert_eq!(is_public(wrapper.into()), is_public(ip.into()), "{}", wrapper);
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text: String) {
+            let _ = judge(&text);
+            let _ = judge(&format!("https://{text}"));
+        }
+    }
+}

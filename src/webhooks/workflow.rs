@@ -1,0 +1,194 @@
+//! Workflows as far as webhooks concern them: their external-automation steps, and the runs of those.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::Result;
+use crate::format;
+use crate::moment::Moment;
+use crate::platform::{Kind, Record, find_record, typed};
+
+/// The type of a node that other systems may subscribe to.
+const EXTERNAL_AUTOMATION: &str = "external_automation";
+
+/// What is read of a workflow.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Workflow {
+    name: String,
+    #[serde(default)]
+    draft_nodes: Option<Vec<Node>>,
+    #[serde(default)]
+    live_nodes: Option<Vec<Node>>,
+}
+
+/// A node of a workflow.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Node {
+    id: String,
+    node_type: String,
+    label: String,
+}
+
+impl Workflow {
+    /// The external-automation step of this id; the live version's before the draft's.
+    fn step(&self, id: &str) -> Option<&Node> {
+        let mut nodes = self.live_nodes.iter().chain(&self.draft_nodes).flatten();
+        nodes.find(|node| node.id == id && node.node_type == EXTERNAL_AUTOMATION)
+    }
+}
+
+/// What is read of the run of a workflow's step.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StepRun {
+    /// Nothing once the workflow is deleted.
+    #[serde(default)]
+    workflow_id: Option<Uuid>,
+    node_id: String,
+    /// When it ran.
+    pub occurred_at: Moment,
+    #[serde(default)]
+    record_type: Option<Kind>,
+    #[serde(default)]
+    record_id: Option<Uuid>,
+}
+
+impl StepRun {
+    /// The step that ran, as a filter names it.
+    pub(super) fn step(&self) -> Option<String> {
+        self.workflow_id.map(|workflow| step_id(workflow, &self.node_id))
+    }
+}
+
+/// A step as a filter names it: `<workflow id>:<node id>`.
+fn step_id(workflow: Uuid, node: &str) -> String {
+    format!("{workflow}:{node}")
+}
+
+/// The two parts of a step's id.
+fn parts(id: &str) -> Option<(Uuid, &str)> {
+    let (workflow, node) = id.split_once(':')?;
+    if format::is_uuid(workflow) { Some((workflow.parse().ok()?, node)) } else { None }
+}
+
+/// The step of this id, with the id as runs have it; `None` where no workflow has such a step.
+pub(super) fn find_step(context: &mut Context<'_, '_>, id: &str) -> Result<Option<String>> {
+    let Some((workflow_id, node)) = parts(id) else { return Ok(None) };
+    let workflow = typed::<Workflow>(context, Kind::Workflow, workflow_id)?;
+    Ok(workflow.and_then(|workflow| workflow.step(node).map(|step| step_id(workflow_id, &step.id))))
+}
+
+/// A run of a step.
+pub(super) fn find_run(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<StepRun>> {
+    typed(context, Kind::WorkflowStepRun, id)
+}
+
+/// `data` of `workflow.step`.
+#[derive(Debug, Serialize)]
+pub(super) struct StepRunData {
+    workflow: NamedWorkflow,
+    step: LabelledStep,
+    record_type: Option<Kind>,
+    data: Option<Record>,
+}
+
+#[derive(Debug, Serialize)]
+struct NamedWorkflow {
+    id: Uuid,
+    name: String,
+}
+
+#[derive(Debug, Serialize)]
+struct LabelledStep {
+    id: String,
+    /// Nothing where the step is no longer part of the workflow.
+    label: Option<String>,
+}
+
+/// What is told of a run; `None` where the workflow is gone, or the caller cannot read the run's record.
+pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Option<StepRunData>> {
+    let Some(run) = find_run(context, run)? else { return Ok(None) };
+    let Some(workflow_id) = run.workflow_id else { return Ok(None) };
+    let Some(workflow) = typed::<Workflow>(context, Kind::Workflow, workflow_id)? else { return Ok(None) };
+    let named = run.record_type.zip(run.record_id);
+    let record = match named {
+        Some((kind, id)) if context.access.permissions.has(permission_to_read(kind)) => match find_record(context, kind, id)? {
+            Some(record) => Some(record),
+            None => return Ok(None),
+        },
+        Some(_) => return Ok(None),
+        None => None,
+    };
+    let label = workflow.step(&run.node_id).map(|step| step.label.clone());
+    Ok(Some(StepRunData {
+        workflow: NamedWorkflow { id: workflow_id, name: workflow.name },
+        step: LabelledStep { id: run.node_id, label },
+        record_type: named.map(|(kind, _)| kind),
+        data: record,
+    }))
+}
+
+/// What the read of a record of this kind needs.
+const fn permission_to_read(kind: Kind) -> Permission {
+    match kind {
+        Kind::Reservation | Kind::Review => Permission::ViewReservations,
+        Kind::Task => Permission::ViewTasks,
+        Kind::Device => Permission::ViewDevices,
+        _ => Permission::ViewProperties,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const FLOW: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
+
+    #[test]
+    fn a_step_is_found_in_either_version_the_live_one_first() {
+        let workflow: Workflow = serde_json::from_value(json!({
+            "name": "Welcome",
+            "draftNodes": [
+                { "id": "a", "nodeType": "external_automation", "label": "Draft A" },
+                { "id": "b", "nodeType": "external_automation", "label": "Draft B" },
+                { "id": "c", "nodeType": "delay", "label": "Wait" },
+            ],
+            "liveNodes": [{ "id": "a", "nodeType": "external_automation", "label": "Live A", "more": 1 }],
+        }))
+        .unwrap();
+        let label = |id| workflow.step(id).map(|step| step.label.as_str());
+        assert_eq!(label("a"), Some("Live A"));
+        assert_eq!(label("b"), Some("Draft B"));
+        assert_eq!(label("c"), None);
+        assert_eq!(label("d"), None);
+        let bare: Workflow = serde_json::from_value(json!({ "name": "", "draftNodes": null })).unwrap();
+        assert!(bare.step("a").is_none());
+    }
+
+    #[test]
+    fn an_id_has_two_parts_and_the_second_may_hold_anything() {
+        let flow: Uuid = FLOW.parse().unwrap();
+        assert_eq!(parts(&format!("{FLOW}:a:b")), Some((flow, "a:b")));
+        assert_eq!(parts(&format!("{}:a", FLOW.to_uppercase())), Some((flow, "a")));
+        for id in ["", ":", "a:b", FLOW, "urn:uuid:0192f0c1-2345-7abc-8def-0123456789ab:a", "0192f0c123457abc8def0123456789ab:a"] {
+            assert_eq!(parts(id), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_run_names_its_step_as_a_filter_does() {
+        let run = |workflow: serde_json::Value| -> StepRun {
+            let run = json!({ "workflowId": workflow, "nodeId": "a", "occurredAt": "2026-11-21T09:30:00Z", "recordType": "task" });
+            serde_json::from_value(run).unwrap()
+        };
+        assert_eq!(run(json!(FLOW)).step(), Some(format!("{FLOW}:a")));
+        assert_eq!(run(json!(null)).step(), None);
+        assert_eq!(run(json!(FLOW)).record_type, Some(Kind::Task));
+    }
+}

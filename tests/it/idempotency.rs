@@ -1,0 +1,100 @@
+//! Idempotency keys (spec: Idempotency; contract: Requests).
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use reqwest::Method;
+use serde_json::json;
+use vestibule::access::Permission;
+
+use crate::support::{Answer, App, on_both};
+
+on_both! {
+    async fn a_retry_gets_the_first_answer(app: App) {
+        let api = app.org().await.key().await;
+        let first = api.post_with_key("/portals", "k", json!({ "name": "Once", "supportNotes": "x" })).await;
+        let spaced = api.request(Method::POST, "/portals").header("idempotency-key", "k").body("{ \"supportNotes\" : \"x\",\n \"name\":\"Once\" }");
+        let again = Answer::of(spaced).await;
+        assert_eq!((first.status, again.status), (201, 201));
+        assert_eq!(first.body, again.body);
+        assert_eq!((first.header("idempotency-replayed"), again.header("idempotency-replayed")), (None, Some("true")));
+        assert_ne!(first.header("x-request-id"), again.header("x-request-id"));
+        assert_eq!(again.body["meta"]["requestId"], first.header("x-request-id").unwrap());
+        assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
+    }
+
+    async fn a_key_belongs_to_its_request(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        api.post_with_key("/portals", "k", json!({ "name": "Once" })).await.data();
+        for (path, body) in [("/portals", json!({ "name": "Other" })), ("/portal-brandings", json!({ "name": "Once" })), ("/portals?x=1", json!({ "name": "Once" }))] {
+            let error = api.post_with_key(path, "k", body).await.error(422);
+            assert_eq!(error["code"], "PERMANENT_MUTATION_ERROR");
+        }
+        // Another credential's key of the same name is another key; so is one in another case.
+        org.key().await.post_with_key("/portals", "k", json!({ "name": "Twice" })).await.data();
+        api.post_with_key("/portals", "K", json!({ "name": "Thrice" })).await.data();
+    }
+
+    async fn errors_release_the_key(app: App) {
+        let api = app.org().await.key().await;
+        api.post("/portals", json!({ "name": "Taken" })).await.data();
+        api.post_with_key("/portals", "k", json!({ "name": "Taken" })).await.error(409);
+        api.post_with_key("/portals", "k", json!({ "name": "" })).await.error(400);
+        let fresh = api.post_with_key("/portals", "k", json!({ "name": "Free" })).await;
+        assert_eq!((fresh.status, fresh.header("idempotency-replayed")), (201, None));
+    }
+
+    async fn a_key_is_forgotten_after_its_time(app: App) {
+        let api = app.org().await.key().await;
+        api.post_with_key("/portals", "k", json!({ "name": "One" })).await.data();
+        app.clock.advance(Duration::from_secs(24 * 3600 - 1));
+        assert_eq!(api.post_with_key("/portals", "k", json!({ "name": "One" })).await.header("idempotency-replayed"), Some("true"));
+        app.clock.advance(Duration::from_secs(1));
+        let fresh = api.post_with_key("/portals", "k", json!({ "name": "Two" })).await;
+        assert_eq!((fresh.status, fresh.header("idempotency-replayed")), (201, None));
+        app.clock.advance(Duration::from_secs(24 * 3600));
+        let (now, retention) = (app.clock.now(), Duration::from_secs(24 * 3600));
+        let store = app.server.service.store.clone();
+        let more = store.write(move |tx| vestibule::pipeline::sweep(tx, now, retention)).await.unwrap();
+        assert!(!more);
+    }
+
+    async fn malformed_keys_are_refused_on_post_only(app: App) {
+        let api = app.org().await.key().await;
+        let send = |key: Vec<u8>| {
+            let value = reqwest::header::HeaderValue::from_bytes(&key).unwrap();
+            Answer::of(api.request(Method::POST, "/portals").header("idempotency-key", value).json(&json!({ "name": "N" })))
+        };
+        for key in [b" ".to_vec(), b"".to_vec(), vec![b'x'; 256], vec![0xff, 0xfe]] {
+            assert_eq!(send(key).await.error(400)["code"], "VALIDATION_ERROR");
+        }
+        let twice = api.request(Method::POST, "/portals").header("idempotency-key", "a").header("idempotency-key", "b").json(&json!({ "name": "N" }));
+        Answer::of(twice).await.error(400);
+        let accented = "\u{e9}".repeat(255);
+        assert_eq!(send(accented.into_bytes()).await.status, 201);
+        Answer::of(api.request(Method::GET, "/portals").header("idempotency-key", " ")).await.data();
+    }
+
+    async fn of_racing_clients_one_applies(app: App) {
+        let api = app.org().await.key().await;
+        let answers = join_all((0..32).map(|_| api.post_with_key("/portals", "raced", json!({ "name": "Raced" })))).await;
+        assert!(answers.iter().all(|answer| answer.status == 201 || answer.status == 409), "{answers:?}");
+        assert!(answers.iter().any(|answer| answer.status == 201));
+        assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
+        assert_eq!(api.post_with_key("/portals", "raced", json!({ "name": "Raced" })).await.header("idempotency-replayed"), Some("true"));
+    }
+
+    async fn a_replay_passes_the_checks_again(app: App) {
+        let org = app.org().await;
+        let member = crate::support::new_id();
+        org.member(member, None, &Permission::ALL, true).await;
+        let api = org.token_of(member, &Permission::ALL).await;
+        api.post_with_key("/portals", "k", json!({ "name": "One" })).await.data();
+        // Another token of the same app and member is the same credential.
+        let other = org.token_of(member, &Permission::ALL).await;
+        assert_eq!(other.post_with_key("/portals", "k", json!({ "name": "One" })).await.header("idempotency-replayed"), Some("true"));
+        org.member(member, None, &[Permission::ViewProperties], true).await;
+        api.post_with_key("/portals", "k", json!({ "name": "One" })).await.error(403);
+    }
+}

@@ -1,0 +1,45 @@
+//! Rate limits over HTTP (spec: Limits). The windows themselves are tested beside their code.
+
+use std::time::Duration;
+
+use crate::support::{App, on_both};
+
+on_both! {
+    async fn the_minute_window_is_told_and_held(app: App, "--rate-limit-per-minute=3") {
+        let org = app.org().await;
+        let api = org.key().await;
+        for remaining in ["2", "1", "0"] {
+            let answer = api.get("/portals").await;
+            answer.data();
+            assert_eq!((answer.header("x-ratelimit-limit"), answer.header("x-ratelimit-remaining")), (Some("3"), Some(remaining)));
+            assert_eq!(answer.header("x-ratelimit-reset"), Some("1795253460"));
+        }
+        let refused = api.get("/no-permission-needed-to-be-told").await;
+        refused.error(404);
+        let refused = api.get("/portals").await;
+        let error = refused.error(429);
+        assert_eq!((&error["type"], &error["code"]), (&"rate_limit_error".into(), &"RATE_LIMITED".into()));
+        assert_eq!((refused.header("retry-after"), refused.header("x-ratelimit-remaining")), (Some("60"), Some("0")));
+        org.key().await.get("/portals").await.data();
+        app.clock.advance(Duration::from_secs(60));
+        assert_eq!(api.get("/portals").await.header("x-ratelimit-remaining"), Some("2"));
+    }
+
+    async fn the_second_window_is_told_where_it_is_the_only_one(app: App, "--rate-limit-per-second=1") {
+        let api = app.org().await.key().await;
+        assert_eq!(api.get("/portals").await.header("x-ratelimit-limit"), Some("1"));
+        let refused = api.get("/portals").await;
+        refused.error(429);
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        app.clock.advance(Duration::from_secs(1));
+        api.get("/portals").await.data();
+        let anonymous = app.anonymous().get("/portals").await;
+        anonymous.error(401);
+        assert_eq!(anonymous.header("x-ratelimit-limit"), None);
+    }
+
+    async fn without_limits_nothing_is_told(app: App) {
+        let api = app.org().await.key().await;
+        assert_eq!(api.get("/portals").await.header("x-ratelimit-limit"), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! Entity scopes of portals, and assign-portal.
+
+use serde_json::{Value, json};
+
+use crate::support::{Api, App, new_id, on_both};
+
+async fn portal(api: &Api, name: &str) -> String {
+    api.post("/portals", json!({ "name": name })).await.data()["id"].as_str().unwrap().to_owned()
+}
+
+on_both! {
+    async fn assignments_are_added_replaced_and_removed(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (group, tag) = (org.group().await, org.tag().await);
+        let (one, two) = (org.property(None, &[]).await, org.property(None, &[]).await);
+        let (first, second) = (portal(&api, "First").await, portal(&api, "Second").await);
+        let body = |portal: &str, fields: Value| {
+            let mut body = json!({ "entityType": "portal_settings", "entityId": portal });
+            body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            body
+        };
+        let added = api.post("/entity-scopes/add", body(&first, json!({ "propertyIds": [two, one, one], "tagIds": [tag] }))).await;
+        assert_eq!(added.status, 200);
+        assert_eq!(added.data(), json!({ "propertyIds": [one, two], "propertyGroupIds": [], "tagIds": [tag], "portalSettingsIds": [] }));
+        // A property has one portal: adding it elsewhere moves it.
+        let moved = api.post("/entity-scopes/add", body(&second, json!({ "propertyIds": [two] }))).await.data();
+        assert_eq!(moved["propertyIds"], json!([two]));
+        let read = |id: String| { let api = api.clone(); async move { api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={id}")).await } };
+        assert_eq!(read(first.clone()).await.data()["propertyIds"], json!([one]));
+        let replaced = api.post("/entity-scopes", body(&first, json!({ "propertyGroupIds": [group], "propertyIds": [two] }))).await.data();
+        assert_eq!(replaced, json!({ "propertyIds": [two], "propertyGroupIds": [group], "tagIds": [], "portalSettingsIds": [] }));
+        let removed = api.post("/entity-scopes/remove", body(&first, json!({ "propertyIds": [two, one, new_id()] }))).await.data();
+        assert_eq!(removed["propertyIds"], json!([]));
+        let emptied = api.post("/entity-scopes", body(&first, json!({}))).await.data();
+        assert_eq!(emptied["propertyGroupIds"], json!([]));
+        let nothing = api.post("/entity-scopes/add", body(&first, json!({}))).await.data();
+        assert_eq!(nothing, emptied);
+        assert_eq!(read(new_id().to_string()).await.data(), emptied);
+        api.post("/entity-scopes/add", body(&first, json!({ "tagIds": [new_id()] }))).await.error(404);
+        api.post("/entity-scopes/add", body(&new_id().to_string(), json!({}))).await.error(404);
+        assert_eq!(api.post("/entity-scopes/add", body(&first, json!({ "portalSettingsIds": [second] }))).await.issues(), ["portalSettingsIds"]);
+        api.post("/entity-scopes/add", body(&first, json!({ "portalSettingsIds": [] }))).await.data();
+        assert_eq!(api.get(&format!("/entity-scopes?entityId={first}")).await.issues(), ["entityType"]);
+        assert_eq!(api.get("/entity-scopes?entityType=house&entityId=x").await.issues(), ["entityId", "entityType"]);
+    }
+
+    async fn a_property_is_pointed_at_a_portal(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let first = portal(&api, "First").await;
+        let path = format!("/properties/{flat}/assign-portal");
+        let answer = api.post(&path, json!({ "portalSettingsId": first })).await;
+        assert_eq!((answer.status, answer.data()), (200, json!({ "id": flat, "portalSettingsId": first })));
+        let scopes = api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={first}")).await.data();
+        assert_eq!(scopes["propertyIds"], json!([flat]));
+        assert_eq!(api.post(&path, json!({})).await.issues(), ["portalSettingsId"]);
+        api.post(&path, json!({ "portalSettingsId": new_id() })).await.error(404);
+        api.post(&format!("/properties/{}/assign-portal", new_id()), json!({ "portalSettingsId": first })).await.error(404);
+        assert_eq!(api.post(&path, json!({ "portalSettingsId": null })).await.data()["portalSettingsId"], Value::Null);
+        let scopes = api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={first}")).await.data();
+        assert_eq!(scopes["propertyIds"], json!([]));
+    }
+
+    async fn assignments_go_with_what_they_point_at(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (tag, flat) = (org.tag().await, org.property(None, &[]).await);
+        let first = portal(&api, "First").await;
+        let body = json!({ "entityType": "portal_settings", "entityId": first, "propertyIds": [flat], "tagIds": [tag] });
+        api.post("/entity-scopes", body).await.data();
+        org.delete_record("tag", tag).await;
+        org.delete_record("property", flat).await;
+        let scopes = api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={first}")).await.data();
+        assert_eq!(scopes, json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }));
+    }
+}

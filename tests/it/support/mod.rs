@@ -1,0 +1,347 @@
+//! The server under test, and those who talk to it.
+
+pub mod postgres;
+pub mod receiver;
+
+use std::time::Duration;
+
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use uuid::Uuid;
+use vestibule::access::Permission;
+use vestibule::ambient::Clock;
+use vestibule::config::{Cli, Command, ServeFlags};
+use vestibule::server::Server;
+
+pub const PLATFORM_KEY: &str = "pk_test";
+
+/// Runs a test on SQLite and on PostgreSQL: `on_both! { async fn name(app: App) { … } }`.
+macro_rules! on_both {
+    ($($(#[$meta:meta])* async fn $name:ident($app:ident: App $(, $flags:expr)?) $body:block)*) => {
+        $(mod $name {
+            #[allow(unused_imports, clippy::allow_attributes, reason = "not every test needs all that its file imports")]
+            use super::*;
+
+            async fn run($app: crate::support::App) $body
+
+            $(#[$meta])*
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                let flags: &[&str] = &[$($flags)?];
+                run(crate::support::App::on_sqlite(flags).await).await;
+            }
+
+            $(#[$meta])*
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                let flags: &[&str] = &[$($flags)?];
+                if let Some(app) = crate::support::App::on_postgres(flags).await {
+                    run(app).await;
+                }
+            }
+        })*
+    };
+}
+pub(crate) use on_both;
+
+/// A server in this process on a database of its own, with a clock that stands still until it is moved.
+pub struct App {
+    pub server: Server,
+    pub base: String,
+    pub clock: Clock,
+    pub database_url: String,
+    pub http: Client,
+    _directory: TempDir,
+}
+
+impl App {
+    pub async fn on_sqlite(flags: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", directory.path().join("test.db").display());
+        Self::start(url, directory, flags).await
+    }
+
+    pub async fn on_postgres(flags: &[&str]) -> Option<Self> {
+        let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
+        Some(Self::start(url, tempfile::tempdir().unwrap(), flags).await)
+    }
+
+    async fn start(database_url: String, directory: TempDir, flags: &[&str]) -> Self {
+        let clock = Clock::manual("2026-11-21T09:30:00Z".parse().unwrap());
+        let server = Server::start(serve_flags(&database_url, flags), clock.clone()).await.unwrap();
+        let base = format!("http://{}", server.address);
+        Self { server, base, clock, database_url, http: Client::new(), _directory: directory }
+    }
+
+    /// Another server on the same database, as a second node.
+    pub async fn second_node(&self, flags: &[&str]) -> Self {
+        Self::start(self.database_url.clone(), tempfile::tempdir().unwrap(), flags).await
+    }
+
+    pub fn platform(&self) -> Api {
+        Api { http: self.http.clone(), base: format!("{}/platform/v1", self.base), token: Some(PLATFORM_KEY.into()) }
+    }
+
+    pub fn api(&self, token: &str) -> Api {
+        Api { http: self.http.clone(), base: format!("{}/api/v1", self.base), token: Some(token.into()) }
+    }
+
+    pub fn anonymous(&self) -> Api {
+        Api { http: self.http.clone(), base: format!("{}/api/v1", self.base), token: None }
+    }
+
+    pub async fn org(&self) -> Org<'_> {
+        self.org_with(json!({ "name": "Casa", "country": "ES", "languages": ["en", "es", "fr"] })).await
+    }
+
+    pub async fn org_with(&self, settings: Value) -> Org<'_> {
+        let org = Org { app: self, id: new_id(), oauth_app: new_id() };
+        org.put("", settings).await;
+        let app = json!({ "name": "Client", "redirectUris": ["https://client.example/cb"] });
+        self.platform().ok(Method::PUT, &format!("/oauth-apps/{}", org.oauth_app), Some(app)).await;
+        org
+    }
+
+    /// The guest view behind a token.
+    pub async fn stay(&self, token: &str, query: &str) -> Answer {
+        let request = self.http.get(format!("{}/guest/v1/stays/{token}{query}", self.base));
+        Answer::of(request).await
+    }
+}
+
+pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
+    let mut arguments = vec!["vestibule", "serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY];
+    let given = |flag: &str| extra.iter().any(|argument| argument.starts_with(flag));
+    for (flag, value) in [("--rate-limit-per-minute", "0"), ("--rate-limit-per-second", "0"), ("--webhook-retry-base", "10ms")] {
+        if !given(flag) {
+            arguments.extend([flag, value]);
+        }
+    }
+    arguments.extend(extra);
+    let cli = <Cli as clap::Parser>::try_parse_from(arguments).unwrap();
+    let Command::Serve(flags) = cli.command else { panic!("serve was asked for") };
+    flags
+}
+
+pub fn new_id() -> Uuid {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    Uuid::from_u128(0x0192_f0c1_0000_7000_8000_0000_0000_0000 + u128::from(number))
+}
+
+/// A status, the headers and the body.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: http::HeaderMap,
+    pub body: Value,
+}
+
+impl Answer {
+    pub async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.unwrap();
+        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Self { status, headers, body }
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// `data`, of an answer that must be a success.
+    #[track_caller]
+    pub fn data(&self) -> Value {
+        assert!((200..300).contains(&self.status), "{} {}", self.status, self.body);
+        assert_eq!(self.body["meta"]["requestId"], self.header("x-request-id").unwrap());
+        self.body["data"].clone()
+    }
+
+    /// `error`, of an answer that must be this refusal.
+    #[track_caller]
+    pub fn error(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.body);
+        assert_eq!(self.body["meta"]["requestId"], self.header("x-request-id").unwrap());
+        self.body["error"].clone()
+    }
+
+    /// The sorted paths of a 400's issues, joined by dots.
+    #[track_caller]
+    pub fn issues(&self) -> Vec<String> {
+        let error = self.error(400);
+        assert_eq!(error["code"], "VALIDATION_ERROR");
+        let joined = |issue: &Value| {
+            let steps = issue["path"].as_array().unwrap().iter();
+            steps.map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned)).collect::<Vec<_>>().join(".")
+        };
+        let mut paths: Vec<_> = error["details"]["issues"].as_array().unwrap().iter().map(joined).collect();
+        paths.sort();
+        paths
+    }
+}
+
+/// An interface with one credential.
+#[derive(Clone)]
+pub struct Api {
+    http: Client,
+    base: String,
+    pub token: Option<String>,
+}
+
+impl Api {
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base)).timeout(Duration::from_secs(30));
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
+    pub async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        let request = self.request(method, path);
+        Answer::of(match body {
+            Some(body) => request.json(&body),
+            None => request,
+        })
+        .await
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(Method::GET, path, None).await
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.send(Method::POST, path, Some(body)).await
+    }
+
+    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.send(Method::PATCH, path, Some(body)).await
+    }
+
+    pub async fn post_with_key(&self, path: &str, key: &str, body: Value) -> Answer {
+        Answer::of(self.request(Method::POST, path).header("idempotency-key", key).json(&body)).await
+    }
+
+    pub async fn ok(&self, method: Method, path: &str, body: Option<Value>) -> Value {
+        self.send(method, path, body).await.data()
+    }
+}
+
+/// A fresh organization, and what the platform would push for it.
+pub struct Org<'a> {
+    pub app: &'a App,
+    pub id: Uuid,
+    pub oauth_app: Uuid,
+}
+
+impl Org<'_> {
+    pub fn path(&self, rest: &str) -> String {
+        format!("/organizations/{}{rest}", self.id)
+    }
+
+    pub async fn put(&self, rest: &str, body: Value) -> Value {
+        self.app.platform().ok(Method::PUT, &self.path(rest), Some(body)).await
+    }
+
+    /// An API key that may do everything.
+    pub async fn key(&self) -> Api {
+        self.key_with(&Permission::ALL).await
+    }
+
+    pub async fn key_with(&self, permissions: &[Permission]) -> Api {
+        self.key_and_id(permissions).await.0
+    }
+
+    pub async fn key_and_id(&self, permissions: &[Permission]) -> (Api, String) {
+        let body = json!({ "name": "key", "permissions": permissions });
+        let key = self.app.platform().ok(Method::POST, &self.path("/api-keys"), Some(body)).await;
+        (self.app.api(key["token"].as_str().unwrap()), key["id"].as_str().unwrap().to_owned())
+    }
+
+    /// An API key that may do everything but this.
+    pub async fn key_without(&self, missing: Permission) -> Api {
+        let held: Vec<_> = Permission::ALL.into_iter().filter(|permission| *permission != missing).collect();
+        self.key_with(&held).await
+    }
+
+    pub async fn member(&self, id: Uuid, properties: Option<&[Uuid]>, permissions: &[Permission], enrolled: bool) {
+        let body = json!({
+            "name": "Member", "email": "member@example.com", "permissions": permissions, "propertyIds": properties,
+            "isActive": true, "isTwoFactorEnrolled": enrolled,
+        });
+        self.put(&format!("/members/{id}"), body).await;
+    }
+
+    pub async fn token_of(&self, member: Uuid, permissions: &[Permission]) -> Api {
+        let body = json!({ "memberId": member, "oauthAppId": self.oauth_app, "permissions": permissions });
+        let token = self.app.platform().ok(Method::POST, &self.path("/access-tokens"), Some(body)).await;
+        self.app.api(token["token"].as_str().unwrap())
+    }
+
+    /// An access token that may do everything, on these properties only.
+    pub async fn limited(&self, properties: &[Uuid]) -> Api {
+        let member = new_id();
+        self.member(member, Some(properties), &Permission::ALL, true).await;
+        self.token_of(member, &Permission::ALL).await
+    }
+
+    pub async fn sync(&self, records: Value) -> Answer {
+        self.app.platform().post(&self.path("/sync"), json!({ "records": records })).await
+    }
+
+    pub async fn record(&self, kind: &str, data: Value) -> Uuid {
+        let id = new_id();
+        self.put_record(kind, id, data).await;
+        id
+    }
+
+    pub async fn put_record(&self, kind: &str, id: Uuid, data: Value) {
+        self.sync(json!([{ "kind": kind, "id": id, "data": data }])).await.data();
+    }
+
+    pub async fn delete_record(&self, kind: &str, id: Uuid) {
+        self.sync(json!([{ "kind": kind, "id": id, "isDeleted": true }])).await.data();
+    }
+
+    pub async fn group(&self) -> Uuid {
+        self.record("property_group", json!({ "name": "District" })).await
+    }
+
+    pub async fn tag(&self) -> Uuid {
+        self.record("tag", json!({ "name": "Sea view" })).await
+    }
+
+    pub async fn property(&self, group: Option<Uuid>, tags: &[Uuid]) -> Uuid {
+        let data = json!({
+            "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
+            "propertyGroupId": group, "tagIds": tags,
+        });
+        self.record("property", data).await
+    }
+
+    pub async fn reservation(&self, property: Option<Uuid>) -> Uuid {
+        self.record("reservation", reservation(property)).await
+    }
+
+    /// The token that opens a reservation's stay.
+    pub async fn stay_token(&self, reservation: Uuid) -> String {
+        let path = self.path(&format!("/reservations/{reservation}/guest-link"));
+        let link = self.app.platform().ok(Method::POST, &path, None).await;
+        link["token"].as_str().unwrap().to_owned()
+    }
+
+    pub async fn guest_view(&self, reservation: Uuid) -> Value {
+        self.app.stay(&self.stay_token(reservation).await, "").await.data()
+    }
+}
+
+/// A confirmed stay three weeks from the tests' now.
+pub fn reservation(property: Option<Uuid>) -> Value {
+    json!({
+        "propertyId": property, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
+        "checkIn": "2026-12-11", "checkOut": "2026-12-15",
+        "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
+    })
+}

@@ -1,0 +1,87 @@
+//! A PostgreSQL cluster of the tests' own, made once a run where `initdb` is found.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, OnceLock};
+
+use tempfile::TempDir;
+
+/// A running cluster. It is stopped when the test process ends, by the shell that watches for that.
+struct Cluster {
+    _directory: TempDir,
+    url: String,
+}
+
+/// A fresh database; `None` where there is no PostgreSQL to be had, and the run may go on without.
+pub fn fresh_database() -> Option<String> {
+    static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
+    static NUMBER: Mutex<u32> = Mutex::new(0);
+    let cluster = CLUSTER.get_or_init(|| {
+        let made = start();
+        if made.is_none() {
+            assert!(std::env::var_os("VESTIBULE_REQUIRE_POSTGRES").is_none(), "PostgreSQL is required, and initdb was not found");
+            eprintln!("PostgreSQL was not found: every test on it is LEFT OUT of this run");
+        }
+        made
+    });
+    let cluster = cluster.as_ref()?;
+    // One at a time: databases are made by copying a template, which must be idle.
+    let mut number = NUMBER.lock().unwrap();
+    *number += 1;
+    let name = format!("test_{number}");
+    let mut client = postgres::Client::connect(&format!("{}/postgres", cluster.url), postgres::NoTls).unwrap();
+    client.batch_execute(&format!("create database {name}")).unwrap();
+    Some(format!("{}/{name}", cluster.url))
+}
+
+fn start() -> Option<Cluster> {
+    let bin = binaries()?;
+    let directory = tempfile::Builder::new().prefix("vestibule-postgres").tempdir().unwrap();
+    let data = directory.path().join("data");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"));
+    if is_root {
+        // PostgreSQL refuses to run as root; its package brings a user for it.
+        assert!(Command::new("chown").arg("postgres").arg(directory.path()).status().unwrap().success());
+    }
+    let run = |program: &str, arguments: &[&str]| {
+        let program = bin.join(program);
+        let mut command = if is_root {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        let status = command.args(arguments).current_dir(directory.path()).stdout(Stdio::null()).stdin(Stdio::null()).status().unwrap();
+        assert!(status.success(), "{arguments:?}");
+    };
+    let path = data.to_str().unwrap();
+    run("initdb", &["-D", path, "-U", "vestibule", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
+    let options = format!(
+        "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=500 -c shared_buffers=64MB"
+    );
+    run("pg_ctl", &["-D", path, "-w", "-o", &options, "-l", directory.path().join("log").to_str().unwrap(), "start"]);
+    stop_with_this_process(&data);
+    Some(Cluster { url: format!("postgres://vestibule@127.0.0.1:{port}"), _directory: directory })
+}
+
+fn binaries() -> Option<PathBuf> {
+    let on_path = std::env::var_os("PATH").into_iter().flat_map(|path| std::env::split_paths(&path).collect::<Vec<_>>());
+    let mut installed: Vec<PathBuf> =
+        std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path().join("bin")).collect();
+    installed.sort();
+    installed.into_iter().rev().chain(on_path).find(|directory| directory.join("initdb").exists())
+}
+
+/// A test process ends without running destructors, so a shell outlives it to stop the cluster and remove its files.
+fn stop_with_this_process(data: &Path) {
+    let script = format!(
+        "while kill -0 {} 2>/dev/null; do sleep 0.5; done; kill -INT $(head -1 {data}/postmaster.pid); sleep 1; rm -rf {parent}",
+        std::process::id(),
+        data = data.display(),
+        parent = data.parent().unwrap().display(),
+    );
+    let nothing = || Stdio::null();
+    Command::new("setsid").args(["sh", "-c", &script]).stdin(nothing()).stdout(nothing()).stderr(nothing()).spawn().unwrap();
+}
