@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 
 /// Pretty on a terminal, JSON otherwise; on standard error, so that standard output stays for answers.
 fn log() {
-    let filter = EnvFilter::try_from_env("VESTIBULE_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
+    let filter = EnvFilter::try_from_env("VESTIBULE_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn,refinery_core=warn"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if std::io::stderr().is_terminal() {
         builder.with_target(false).init();

@@ -1,1 +1,79 @@
-fn main() {}
+//! What Vestibule costs, as ratios of one run on one machine.
+//!
+//! Its release binary is driven over loopback beside two yardsticks: a bare handler that sends the same bytes, and the
+//! store's own loop that writes the same rows. Both sides of a ratio take turns, so that what else the machine does hits
+//! both. The table goes to standard output, how it comes about to standard error.
+
+mod bare;
+mod client;
+mod keys;
+mod load;
+mod machine;
+mod measure;
+mod report;
+mod rows;
+mod server;
+mod setup;
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, ensure};
+use clap::{Parser, Subcommand};
+
+use measure::{Bench, Plan};
+use report::Line;
+
+/// Measures Vestibule beside a bare handler and beside its own store.
+#[derive(Debug, Parser)]
+#[command(name = "bench", version)]
+struct Cli {
+    /// Short rounds: whether it runs at all, rather than what it costs.
+    #[arg(long)]
+    quick: bool,
+    /// The binary to measure [default: the one beside this program].
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+    /// What to do instead of measuring.
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What to do instead of measuring.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve a recorded answer from a bare handler.
+    #[command(hide = true)]
+    BareHttp {
+        /// The recorded answer.
+        answer: PathBuf,
+    },
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match cli.command {
+        Some(Command::BareHttp { answer }) => runtime.block_on(bare::serve(&answer))?,
+        None => print!("{}", runtime.block_on(measure(cli.quick, cli.binary))?),
+    }
+    Ok(())
+}
+
+/// Takes every measurement; the table.
+async fn measure(is_quick: bool, binary: Option<PathBuf>) -> anyhow::Result<String> {
+    ensure!(!cfg!(debug_assertions), "build it with --release: a debug build measures nothing");
+    let program = std::env::current_exe()?;
+    let beside = program.parent().context("this program is in no directory")?;
+    let binary = binary.unwrap_or_else(|| beside.join("vestibule"));
+    ensure!(binary.is_file(), "{} is not there; run `cargo build --release` first", binary.display());
+    // Not the system's directory for temporary files: that one may be in memory, where a commit costs nothing.
+    let scratch = tempfile::Builder::new().prefix("vestibule-bench-").tempdir_in(beside)?;
+    let plan = if is_quick { Plan::QUICK } else { Plan::FULL };
+    let heading = machine::heading(scratch.path(), &plan.to_string())?;
+    let bench = Bench { program, binary, scratch: scratch.path().to_owned(), plan };
+    let mut lines: Vec<Line> = bench.start_up()?;
+    lines.extend(bench.list().await?);
+    lines.extend(bench.writes().await?);
+    Ok(report::table(&heading, &lines))
+}

@@ -113,7 +113,7 @@ mod tests {
     fn a_window_rolls_rather_than_starting_over() {
         let limits = RateLimits::new(2, 0);
         let key = Credential::ApiKey(Uuid::nil());
-        let mut take = |ms| {
+        let take = |ms| {
             let (elapsed, now) = at(ms);
             limits.take(key, elapsed, now).unwrap()
         };

@@ -1,7 +1,7 @@
 //! The product's statements and the schemas of both databases.
 
-use crate::support::on_both;
 use crate::support::App;
+use crate::support::on_both;
 
 on_both! {
     async fn every_statement_fits_the_schema(app: App) {
@@ -30,9 +30,12 @@ fn every_declaration_is_listed() {
                 let text = std::fs::read_to_string(&path).unwrap_or_default();
                 let Some((_, rest)) = text.split_once("\nstore::statements! {") else { return 0 };
                 let block = rest.split("\n}").next().unwrap();
-                block.lines().filter(|line| line.contains(" = \"")).filter(|line| !line.trim_start().starts_with("///")).filter(|line| {
-                    line.trim_start().chars().next().is_some_and(char::is_uppercase)
-                }).count()
+                block
+                    .lines()
+                    .filter(|line| line.contains(" = \""))
+                    .filter(|line| !line.trim_start().starts_with("///"))
+                    .filter(|line| line.trim_start().chars().next().is_some_and(char::is_uppercase))
+                    .count()
             })
             .sum()
     }

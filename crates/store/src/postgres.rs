@@ -28,10 +28,27 @@ const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
 
 #[derive(Clone)]
 pub(crate) struct Postgres {
-    pool: r2d2::Pool<Manager>,
+    pool: Arc<Connections>,
     permits: Arc<Semaphore>,
     queued: Arc<AtomicUsize>,
     size: usize,
+}
+
+/// The pool. Saying goodbye to the server blocks, which a thread of an async runtime must not: so another thread does it.
+struct Connections(Option<r2d2::Pool<Manager>>);
+
+impl Connections {
+    fn get(&self) -> Result<Pooled> {
+        let pool = self.0.as_ref().ok_or_else(|| Error::Unavailable("the database is closing".into()))?;
+        pool.get().map_err(|error| Error::Unavailable(error.to_string()))
+    }
+}
+
+impl Drop for Connections {
+    fn drop(&mut self) {
+        let pool = self.0.take();
+        std::thread::spawn(move || drop(pool));
+    }
 }
 
 impl Postgres {
@@ -48,7 +65,7 @@ impl Postgres {
             .test_on_check_out(false)
             .error_handler(Box::new(r2d2::NopErrorHandler))
             .build_unchecked(manager);
-        Ok(Self { pool, permits: Arc::new(Semaphore::new(size)), queued: Arc::default(), size })
+        Ok(Self { pool: Arc::new(Connections(Some(pool))), permits: Arc::new(Semaphore::new(size)), queued: Arc::default(), size })
     }
 
     pub(crate) async fn run<T, E>(
@@ -92,11 +109,11 @@ impl Postgres {
 type Pooled = r2d2::PooledConnection<Manager>;
 
 /// A connection with a transaction begun on it. One that died while it lay in the pool is replaced, once for each that did.
-fn begin(pool: &r2d2::Pool<Manager>, is_read: bool) -> Result<Pooled> {
+fn begin(pool: &Connections, is_read: bool) -> Result<Pooled> {
     // One snapshot for all the reads of an operation; the locked organization row orders the writes.
     let sql = if is_read { "begin isolation level repeatable read read only" } else { "begin" };
     loop {
-        let mut connection = pool.get().map_err(|error| Error::Unavailable(error.to_string()))?;
+        let mut connection = pool.get()?;
         match connection.client.batch_execute(sql) {
             Ok(()) => return Ok(connection),
             Err(_) if connection.client.is_closed() => {}

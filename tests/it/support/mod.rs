@@ -18,12 +18,12 @@ pub const PLATFORM_KEY: &str = "pk_test";
 
 /// Runs a test on SQLite and on PostgreSQL: `on_both! { async fn name(app: App) { … } }`.
 macro_rules! on_both {
-    ($($(#[$meta:meta])* async fn $name:ident($app:ident: App $(, $flags:expr)?) $body:block)*) => {
+    ($($(#[$meta:meta])* async fn $name:ident($app:ident: $type:ty $(, $flags:expr)?) $body:block)*) => {
         $(mod $name {
             #[allow(unused_imports, clippy::allow_attributes, reason = "not every test needs all that its file imports")]
             use super::*;
 
-            async fn run($app: crate::support::App) $body
+            async fn run($app: $type) $body
 
             $(#[$meta])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -44,6 +44,11 @@ macro_rules! on_both {
     };
 }
 pub(crate) use on_both;
+
+/// Every TLS connection of the process uses this provider, the receiver's and the server's.
+pub fn choose_tls_provider() {
+    rustls::crypto::ring::default_provider().install_default().ok();
+}
 
 /// A server in this process on a database of its own, with a clock that stands still until it is moved.
 pub struct App {
@@ -68,6 +73,7 @@ impl App {
     }
 
     async fn start(database_url: String, directory: TempDir, flags: &[&str]) -> Self {
+        choose_tls_provider();
         let clock = Clock::manual("2026-11-21T09:30:00Z".parse().unwrap());
         let server = Server::start(serve_flags(&database_url, flags), clock.clone()).await.unwrap();
         let base = format!("http://{}", server.address);
@@ -111,7 +117,8 @@ impl App {
 }
 
 pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
-    let mut arguments = vec!["vestibule", "serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY];
+    let mut arguments =
+        vec!["vestibule", "serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY];
     let given = |flag: &str| extra.iter().any(|argument| argument.starts_with(flag));
     for (flag, value) in [("--rate-limit-per-minute", "0"), ("--rate-limit-per-second", "0"), ("--webhook-retry-base", "10ms")] {
         if !given(flag) {

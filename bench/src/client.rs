@@ -1,0 +1,149 @@
+//! Who asks: an HTTP connection, one request made after another.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::request::Builder;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use rlt::{BenchSuite, IterInfo, IterReport};
+use serde_json::Value;
+use tokio::net::TcpStream;
+
+use crate::keys::Keys;
+use crate::setup;
+
+/// The path that is measured.
+pub const PORTALS: &str = "/api/v1/portals";
+
+/// A caller of one server, with one credential.
+#[derive(Debug, Clone)]
+pub struct Client {
+    address: SocketAddr,
+    host: HeaderValue,
+    authorization: HeaderValue,
+}
+
+impl Client {
+    /// A caller with a bearer token.
+    pub fn new(address: SocketAddr, token: &str) -> anyhow::Result<Self> {
+        let host = HeaderValue::from_str(&address.to_string())?;
+        let authorization = HeaderValue::from_str(&format!("Bearer {token}"))?;
+        Ok(Self { address, host, authorization })
+    }
+
+    /// The same caller, of another server.
+    pub fn at(&self, address: SocketAddr) -> anyhow::Result<Self> {
+        let host = HeaderValue::from_str(&address.to_string())?;
+        Ok(Self { address, host, authorization: self.authorization.clone() })
+    }
+
+    fn request(&self, method: Method, path: &str) -> Builder {
+        let request = Request::builder().method(method).uri(path);
+        request.header(HOST, &self.host).header(AUTHORIZATION, &self.authorization)
+    }
+
+    /// Makes one request on a connection of its own; anything but a success is an error.
+    pub async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> anyhow::Result<Response<Bytes>> {
+        let what = format!("{method} {path}");
+        let request = self.request(method, path).header(CONTENT_TYPE, "application/json");
+        let request = request.body(Full::from(body.map(Value::to_string).unwrap_or_default()))?;
+        let (head, body) = Connection::open(self.address).await?.send(request).await?.into_parts();
+        let body = body.collect().await?.to_bytes();
+        ensure!(head.status.is_success(), "{what}: {} {}", head.status, String::from_utf8_lossy(&body));
+        Ok(Response::from_parts(head, body))
+    }
+
+    /// [`Client::ask`], for the `data` of the envelope.
+    pub async fn data(&self, method: Method, path: &str, body: Option<&Value>) -> anyhow::Result<Value> {
+        let response = self.ask(method, path, body).await?;
+        let mut envelope: Value = serde_json::from_slice(response.body())?;
+        envelope.get_mut("data").map(Value::take).context("an answer without data")
+    }
+}
+
+/// A kept-alive connection.
+pub struct Connection(SendRequest<Full<Bytes>>);
+
+impl Connection {
+    async fn open(address: SocketAddr) -> anyhow::Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        // It ends with its sender; what goes wrong with it, the sender reports.
+        tokio::spawn(async move { drop(connection.await) });
+        Ok(Self(sender))
+    }
+
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<Response<Incoming>> {
+        self.0.ready().await?;
+        Ok(self.0.send_request(request).await?)
+    }
+
+    /// Makes a request and reads its answer to the end: the status, and how many bytes the body had.
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<(StatusCode, u64)> {
+        let response = self.send(request).await?;
+        let status = response.status();
+        let mut body = response.into_body();
+        let mut length = 0;
+        while let Some(frame) = body.frame().await {
+            length += frame?.data_ref().map_or(0, Bytes::len);
+        }
+        Ok((status, u64::try_from(length)?))
+    }
+}
+
+/// Load: the same request over and over, each worker on its own connection.
+#[derive(Debug, Clone)]
+pub struct Requests {
+    /// Who asks.
+    pub client: Client,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub enum Ask {
+    /// The list of portals.
+    List,
+    /// A new portal, each under its own idempotency key.
+    Create(Keys),
+}
+
+impl Requests {
+    fn next(&self) -> http::Result<Request<Full<Bytes>>> {
+        match &self.ask {
+            Ask::List => self.client.request(Method::GET, PORTALS).body(Full::default()),
+            Ask::Create(keys) => {
+                let key = keys.next().to_string();
+                let body = setup::portal(&key).to_string();
+                let request = self.client.request(Method::POST, PORTALS).header(CONTENT_TYPE, "application/json");
+                request.header("idempotency-key", key).body(Full::from(body))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl BenchSuite for Requests {
+    type WorkerState = Connection;
+
+    async fn state(&self, _worker: u32) -> anyhow::Result<Connection> {
+        Connection::open(self.client.address).await
+    }
+
+    async fn bench(&mut self, connection: &mut Connection, _iteration: &IterInfo) -> anyhow::Result<IterReport> {
+        let request = self.next()?;
+        let begun = Instant::now();
+        let (status, bytes) = connection.exchange(request).await?;
+        Ok(IterReport { duration: begun.elapsed(), status: status.into(), bytes, items: 1 })
+    }
+}

@@ -1,0 +1,40 @@
+//! Distinct idempotency keys.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use uuid::Uuid;
+
+/// Keys in no order, as those of many clients are, and never the same one twice. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Keys(Arc<AtomicU64>);
+
+impl Keys {
+    /// The next key.
+    pub fn next(&self) -> Uuid {
+        let number = self.0.fetch_add(1, Ordering::Relaxed);
+        Uuid::from_u64_pair(scattered(number), number)
+    }
+}
+
+/// `SplitMix64`: another number for each number, all over the range.
+const fn scattered(number: u64) -> u64 {
+    let number = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ (number >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_distinct_and_in_no_order() {
+        let keys = Keys::default();
+        let made: Vec<_> = (0..1_000).map(|_| keys.clone().next()).collect();
+        assert!(!made.is_sorted());
+        let distinct: std::collections::HashSet<_> = made.iter().collect();
+        assert_eq!(distinct.len(), made.len());
+    }
+}

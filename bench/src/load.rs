@@ -1,0 +1,61 @@
+//! A round of load, by `rlt`: so many workers, each doing the next thing when the last one is done, for so long.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use clap::Parser as _;
+use rlt::BenchSuite;
+use rlt::cli::BenchCli;
+use serde::Deserialize;
+
+/// How much longer than planned a round may take, until it counts as stuck.
+const GRACE: Duration = Duration::from_secs(30);
+/// The least part of its length that a round must have lasted, to be one that nobody interrupted.
+const WHOLE: f64 = 0.95;
+
+/// What a round came to.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Round {
+    /// Things done.
+    pub total: f64,
+    /// Things done a second.
+    pub rate: f64,
+}
+
+#[derive(Deserialize)]
+struct Report {
+    summary: Summary,
+    status: BTreeMap<String, u64>,
+    errors: BTreeMap<String, u64>,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    success_ratio: f64,
+    total_time: f64,
+    iters: Round,
+}
+
+/// Runs a round; one in which anything failed, or that was interrupted, is an error.
+pub async fn round<S>(suite: S, workers: u32, length: Duration, scratch: &Path) -> anyhow::Result<Round>
+where
+    S: BenchSuite + Send + 'static,
+    S::WorkerState: Send + 'static,
+{
+    // The one way to a report without a terminal: its command line, and a file.
+    let file = scratch.join("round.json");
+    let (workers, duration) = (workers.to_string(), format!("{}ms", length.as_millis()));
+    let flags = ["load", "--quiet", "--concurrency", &workers, "--duration", &duration, "--output", "json", "--output-file"];
+    let cli = BenchCli::try_parse_from(flags.map(OsString::from).into_iter().chain([file.clone().into_os_string()]))?;
+    tokio::time::timeout(length + GRACE, rlt::cli::run(cli, suite)).await.context("a round got stuck")??;
+    let Report { summary, status, errors } = serde_json::from_reader(BufReader::new(File::open(&file)?))?;
+    let is_clean = errors.is_empty() && summary.success_ratio >= 1.0;
+    ensure!(is_clean, "a round is worth nothing when something fails: {status:?} {errors:?}");
+    ensure!(summary.total_time >= WHOLE * length.as_secs_f64(), "interrupted");
+    Ok(summary.iters)
+}

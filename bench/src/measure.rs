@@ -1,0 +1,217 @@
+//! The measurements.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
+
+use http::Method;
+
+use crate::bare::Recorded;
+use crate::client::{Ask, Client, PORTALS, Requests};
+use crate::keys::Keys;
+use crate::load::{self, Round};
+use crate::report::{Line, median};
+use crate::rows::Rows;
+use crate::server::Server;
+use crate::setup;
+
+/// Connections that list.
+const LISTING: u32 = 32;
+/// Connections that create, and what the ratio is to be with so many.
+const CREATING: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.6))];
+/// The part of a bare handler's rate that a list is to reach.
+const LIST_TARGET: f64 = 0.25;
+/// MiB.
+const IDLE_TARGET: f64 = 40.0;
+/// Milliseconds.
+const START_UP_TARGET: f64 = 150.0;
+/// How long a service has had nothing to do when it counts as idle.
+const IDLE_AFTER: Duration = Duration::from_secs(1);
+/// How often memory is looked at under load.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How much is measured.
+pub struct Plan {
+    rounds: usize,
+    length: Duration,
+    warm_up: Duration,
+    starts: usize,
+}
+
+impl Plan {
+    /// Long enough to trust.
+    pub const FULL: Self = Self { rounds: 3, length: Duration::from_secs(4), warm_up: Duration::from_secs(2), starts: 10 };
+    /// Long enough to see that it runs.
+    pub const QUICK: Self = Self { rounds: 3, length: Duration::from_secs(1), warm_up: Duration::from_millis(500), starts: 10 };
+}
+
+impl Display for Plan {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "medians of {} rounds of {:?} a side in turns", self.rounds, self.length)
+    }
+}
+
+/// What is measured, and with what.
+pub struct Bench {
+    /// This program.
+    pub program: PathBuf,
+    /// The binary to measure.
+    pub binary: PathBuf,
+    /// Where databases go.
+    pub scratch: PathBuf,
+    /// How much is measured.
+    pub plan: Plan,
+}
+
+/// Medians of both sides, in things done a second.
+struct Compared {
+    ours: f64,
+    yardstick: f64,
+}
+
+impl Compared {
+    fn line(&self, what: String, yardstick: &str, target: Option<f64>) -> Line {
+        let Self { ours, yardstick: theirs } = self;
+        Line::ratio(what, format!("{ours:.0}/s"), format!("{theirs:.0}/s ({yardstick})"), ours / theirs, target)
+    }
+}
+
+impl Bench {
+    fn vestibule(&self) -> anyhow::Result<Server> {
+        Server::vestibule(&self.binary, &self.scratch)
+    }
+
+    /// How long the service takes to listen, and how much memory it then occupies. Blocks.
+    pub fn start_up(&self) -> anyhow::Result<Vec<Line>> {
+        eprintln!("start-up");
+        // The first start reads the binary from the disk; the others find it in memory.
+        drop(self.vestibule()?);
+        let starts = (0..self.plan.starts).map(|_| Ok(self.vestibule()?.start_up.as_secs_f64() * 1_000.0));
+        let starts: Vec<f64> = starts.collect::<anyhow::Result<_>>()?;
+        let server = self.vestibule()?;
+        std::thread::sleep(IDLE_AFTER);
+        Ok(vec![
+            Line::limit(
+                format!("start-up on an empty database until it listens, median of {}", starts.len()),
+                median(&starts),
+                "ms",
+                Some(START_UP_TARGET),
+            ),
+            Line::limit("resident memory after start, idle".into(), server.resident()?, "MiB", Some(IDLE_TARGET)),
+        ])
+    }
+
+    /// The list of portals beside a bare handler that sends the same bytes, and what it does to memory.
+    pub async fn list(&self) -> anyhow::Result<Vec<Line>> {
+        let server = self.vestibule()?;
+        let client = setup::organization(&server).await?;
+        let answer = setup::listed(&client).await?;
+        let recorded = self.scratch.join("answer.json");
+        Recorded::of(&answer)?.save(&recorded)?;
+        let bare = Server::bare(&self.program, &recorded)?;
+        let bare_client = client.at(bare.address)?;
+
+        let (mut costs, mut bare_costs, mut peak) = (Vec::new(), Vec::new(), 0.0_f64);
+        let compared = self
+            .compare(
+                &format!("list, {LISTING} connections"),
+                async |length| {
+                    let (round, cost) = self.costed(&server, watched(&server, &mut peak, self.listing(&client, length))).await?;
+                    costs.push(cost);
+                    Ok(round)
+                },
+                async |length| {
+                    let (round, cost) = self.costed(&bare, self.listing(&bare_client, length)).await?;
+                    bare_costs.push(cost);
+                    Ok(round)
+                },
+            )
+            .await?;
+        // The first is the warm-up's.
+        let measured = |costs: &[f64]| median(costs.get(1..).unwrap_or_default());
+        let (cost, bare_cost) = (measured(&costs), measured(&bare_costs));
+        let what = format!("`GET {PORTALS}`, {} portals, {} bytes, {LISTING} connections", setup::LISTED, answer.body().len());
+        Ok(vec![
+            compared.line(what, "bare axum, same bytes", Some(LIST_TARGET)),
+            Line::ratio(
+                "the same, processor time of the server a request".into(),
+                format!("{cost:.1} µs"),
+                format!("{bare_cost:.1} µs (bare axum, same bytes)"),
+                bare_cost / cost,
+                None,
+            ),
+            Line::limit("the same, most resident memory".into(), peak, "MiB", None),
+        ])
+    }
+
+    /// Durable creations beside the store's own loop with rows of the same length.
+    pub async fn writes(&self) -> anyhow::Result<Vec<Line>> {
+        let server = self.vestibule()?;
+        let client = setup::organization(&server).await?;
+        let created = client.ask(Method::POST, PORTALS, Some(&setup::portal("Azul"))).await?;
+        let directory = tempfile::tempdir_in(&self.scratch)?;
+        let rows = Rows::open(directory.path(), created.body()).await?;
+        let (document, answer) = rows.lengths();
+        let requests = Requests { client, ask: Ask::Create(Keys::default()) };
+        let mut lines = Vec::new();
+        for (connections, target) in CREATING {
+            let compared = self
+                .compare(
+                    &format!("create, {connections} connections"),
+                    async |length| load::round(requests.clone(), connections, length, &self.scratch).await,
+                    async |length| load::round(rows.clone(), connections, length, &self.scratch).await,
+                )
+                .await?;
+            let what = format!("durable `POST {PORTALS}`, a key each, {connections} connection{}", if connections == 1 { "" } else { "s" });
+            let yardstick = format!("the store's loop, rows of {document} and {answer} bytes");
+            lines.push(compared.line(what, &yardstick, target));
+        }
+        Ok(lines)
+    }
+
+    async fn listing(&self, client: &Client, length: Duration) -> anyhow::Result<Round> {
+        let requests = Requests { client: client.clone(), ask: Ask::List };
+        load::round(requests, LISTING, length, &self.scratch).await
+    }
+
+    /// A round, and the processor time in µs that a request of it costs its server.
+    async fn costed(&self, server: &Server, round: impl Future<Output = anyhow::Result<Round>>) -> anyhow::Result<(Round, f64)> {
+        let before = server.processor_time()?;
+        let round = round.await?;
+        let used = server.processor_time()?.saturating_sub(before);
+        Ok((round, used.as_secs_f64() * 1_000_000.0 / round.total))
+    }
+
+    /// Lets both sides take turns, after a warm-up of each.
+    async fn compare(
+        &self,
+        what: &str,
+        mut ours: impl AsyncFnMut(Duration) -> anyhow::Result<Round>,
+        mut yardstick: impl AsyncFnMut(Duration) -> anyhow::Result<Round>,
+    ) -> anyhow::Result<Compared> {
+        eprintln!("{what}: warm-up");
+        ours(self.plan.warm_up).await?;
+        yardstick(self.plan.warm_up).await?;
+        let mut rates = (Vec::new(), Vec::new());
+        for number in 1..=self.plan.rounds {
+            let (ours, theirs) = (ours(self.plan.length).await?.rate, yardstick(self.plan.length).await?.rate);
+            eprintln!("{what}: round {number}: {ours:.0}/s beside {theirs:.0}/s");
+            rates.0.push(ours);
+            rates.1.push(theirs);
+        }
+        Ok(Compared { ours: median(&rates.0), yardstick: median(&rates.1) })
+    }
+}
+
+/// Does `work`, and raises `peak` to the most memory that `server` occupies meanwhile.
+async fn watched<T>(server: &Server, peak: &mut f64, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let mut work = pin!(work);
+    let mut look = tokio::time::interval(LOOK_EVERY);
+    loop {
+        tokio::select! {
+            outcome = &mut work => return outcome,
+            _ = look.tick() => *peak = peak.max(server.resident()?),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Servers, each a process of its own.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use tempfile::TempDir;
+
+use crate::machine;
+
+/// The platform interface's key.
+pub const PLATFORM_KEY: &str = "pk_bench";
+/// More than can be asked in a second: every request is counted, none refused.
+const RATE_LIMIT: &str = "1000000000";
+
+/// A running server; killed when dropped.
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// How long it took from its start until it listened.
+    pub start_up: Duration,
+    process: Process,
+}
+
+/// A child that does not outlive this value, and what it needs as long as it lives.
+struct Process {
+    child: Child,
+    output: BufReader<ChildStdout>,
+    _data: Option<TempDir>,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It fails when the process has ended by itself, which is as good.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Server {
+    /// Starts the service on an empty database inside `scratch`.
+    pub fn vestibule(binary: &Path, scratch: &Path) -> anyhow::Result<Self> {
+        let data = tempfile::tempdir_in(scratch)?;
+        let database = format!("sqlite:{}", data.path().join("vestibule.db").display());
+        let mut command = Command::new(binary);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("VESTIBULE_")) {
+            command.env_remove(name);
+        }
+        command.env("VESTIBULE_LOG", "warn").current_dir(data.path());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", &database, "--platform-key", PLATFORM_KEY]);
+        command.args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", RATE_LIMIT]);
+        Self::start(command, Some(data))
+    }
+
+    /// Starts this program again, to repeat the answer recorded in a file.
+    pub fn bare(program: &Path, answer: &Path) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
+        command.arg("bare-http").arg(answer);
+        Self::start(command, None)
+    }
+
+    /// Starts a process and waits until it says where it listens. Blocks.
+    fn start(mut command: Command, data: Option<TempDir>) -> anyhow::Result<Self> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let name = command.get_program().display().to_string();
+        let begun = Instant::now();
+        let mut child = command.spawn().with_context(|| name.clone())?;
+        let output = child.stdout.take().context("a process without standard output")?;
+        let mut process = Process { child, output: BufReader::new(output), _data: data };
+        let mut line = String::new();
+        while process.output.read_line(&mut line)? > 0 {
+            if let Some(address) = line.trim_end().strip_prefix("listening on http://") {
+                let start_up = begun.elapsed();
+                return Ok(Self { address: address.parse()?, start_up, process });
+            }
+            line.clear();
+        }
+        bail!("{name} ended before it listened")
+    }
+
+    /// Memory that it occupies now, in MiB.
+    pub fn resident(&self) -> anyhow::Result<f64> {
+        machine::resident(self.process.child.id())
+    }
+
+    /// Processor time that it has used so far.
+    pub fn processor_time(&self) -> anyhow::Result<Duration> {
+        machine::processor_time(self.process.child.id())
+    }
+}

@@ -1,0 +1,51 @@
+//! What the measured service is given first: an organization, a key, portals.
+
+use anyhow::{Context as _, ensure};
+use bytes::Bytes;
+use http::{Method, Response};
+use serde_json::{Value, json};
+
+use crate::client::{Client, PORTALS};
+use crate::keys::Keys;
+use crate::server::{PLATFORM_KEY, Server};
+
+/// Portals in the list.
+pub const LISTED: usize = 100;
+/// The organization's id: any will do on a database of its own.
+const ORGANIZATION: &str = "7f8c5a52-3d0e-4b8e-9d55-1c6f0e2a9b47";
+/// Makes a portal as long as one that is in use, somewhat over a kilobyte.
+const NOTES: &str = "Reception is open from 8:00 to 22:00. After that, ring the night bell to the left of the door and have your \
+    booking number at hand. For lost keys, leaks and power cuts call at any hour; for everything else a message is quicker. \
+    The lift is out of service on the first Monday of the month, and parcels wait at the bakery on the corner.";
+
+/// A client of the public interface, in a new organization, that may read and change portals.
+pub async fn organization(server: &Server) -> anyhow::Result<Client> {
+    let platform = Client::new(server.address, PLATFORM_KEY)?;
+    let path = format!("/platform/v1/organizations/{ORGANIZATION}");
+    let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });
+    platform.ask(Method::PUT, &path, Some(&organization)).await?;
+    let key = json!({ "name": "bench", "permissions": ["view_properties", "modify_properties"] });
+    let key = platform.data(Method::POST, &format!("{path}/api-keys"), Some(&key)).await?;
+    Client::new(server.address, key["token"].as_str().context("an API key without its token")?)
+}
+
+/// The body that creates a portal; `key` makes its name unlike the others.
+pub fn portal(key: &str) -> Value {
+    json!({
+        "name": format!("Casa {key}"), "supportEmail": "hello@example.com", "supportPhone": "93 412 34 56",
+        "communicationMethod": "phone", "supportNotes": NOTES,
+    })
+}
+
+/// Creates the portals to list; the answer that lists them.
+pub async fn listed(client: &Client) -> anyhow::Result<Response<Bytes>> {
+    let keys = Keys::default();
+    for _ in 0..LISTED {
+        client.ask(Method::POST, PORTALS, Some(&portal(&keys.next().to_string()))).await?;
+    }
+    let answer = client.ask(Method::GET, PORTALS, None).await?;
+    let envelope: Value = serde_json::from_slice(answer.body())?;
+    let found = envelope["data"].as_array().map(Vec::len);
+    ensure!(found == Some(LISTED), "the list has {found:?} portals in place of {LISTED}");
+    Ok(answer)
+}

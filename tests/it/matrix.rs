@@ -1,0 +1,108 @@
+//! Every operation of every surface × every kind of credential: generated from the list, so that none can be forgotten.
+
+use serde_json::{Value, json};
+use vestibule::access::Permission;
+use vestibule::operation::{Needs, Operation, Surface};
+
+use crate::support::{Answer, Api, App, new_id, on_both};
+
+/// The path of an operation with ids that name nothing.
+fn path(operation: &Operation) -> String {
+    let parts = operation.path.split('/').map(|part| match part {
+        "{language}" => "fr".to_owned(),
+        part if part.starts_with('{') => new_id().to_string(),
+        part => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// Sends a body that no operation takes, so that whoever is let in is told 400 or 404, and nothing is done.
+async fn knock(api: &Api, operation: &Operation) -> Answer {
+    let body = operation.has_body().then(|| json!({ "no such field": true }));
+    api.send(operation.method.clone(), &path(operation), body).await
+}
+
+fn is_let_in(answer: &Answer) -> bool {
+    matches!(answer.status, 200 | 201 | 400 | 404)
+}
+
+on_both! {
+    async fn every_operation_asks_for_its_credential_and_its_permission(app: App) {
+        let org = app.org().await;
+        let all = org.key().await;
+        let strict = app.org_with(json!({ "name": "Strict", "isTwoFactorRequired": true })).await;
+        let member = new_id();
+        strict.member(member, None, &Permission::ALL, false).await;
+        let not_enrolled = strict.token_of(member, &Permission::ALL).await;
+        let limited = org.limited(&[]).await;
+        let mut single = Vec::new();
+        let mut all_but = Vec::new();
+        for permission in Permission::ALL {
+            single.push((permission, org.key_with(&[permission]).await));
+            all_but.push((permission, org.key_without(permission).await));
+        }
+        let wrong = [app.api("sk_wrong"), app.api("at_wrong"), app.api(crate::support::PLATFORM_KEY), app.api("\u{7f}")];
+        for operation in vestibule::operations().iter().filter(|operation| operation.surface == Surface::Public) {
+            let id = operation.id;
+            knock(&app.anonymous(), operation).await.error(401);
+            for api in &wrong[..3] {
+                knock(api, operation).await.error(401);
+            }
+            assert!(is_let_in(&knock(&all, operation).await), "{id} with every permission");
+            assert!(is_let_in(&knock(&limited, operation).await), "{id} limited to no property");
+            let refused = knock(&not_enrolled, operation).await;
+            assert_eq!(refused.error(403)["code"], "TWO_FACTOR_REQUIRED", "{id}");
+            let Needs::Permission(needed) = operation.needs else { continue };
+            for (permission, api) in &single {
+                let answer = knock(api, operation).await;
+                assert_eq!(is_let_in(&answer), *permission == needed, "{id} with {} alone: {}", permission.name(), answer.status);
+            }
+            for (permission, api) in &all_but {
+                let answer = knock(api, operation).await;
+                assert_eq!(is_let_in(&answer), *permission != needed, "{id} without {}: {}", permission.name(), answer.status);
+                if *permission == needed {
+                    let error = answer.error(403);
+                    assert!(error["message"].as_str().unwrap().starts_with("Missing permission"), "{id}");
+                }
+            }
+        }
+    }
+
+    async fn the_platform_interface_is_the_platforms(app: App) {
+        let org = app.org().await;
+        let token = org.key().await.token.unwrap();
+        for operation in vestibule::operations().iter().filter(|operation| operation.surface == Surface::Platform) {
+            let send = |bearer: Option<&str>| {
+                let url = format!("{}/platform/v1{}", app.base, path(operation));
+                let request = app.http.request(operation.method.clone(), url).json(&json!({ "no such field": true }));
+                Answer::of(match bearer { Some(bearer) => request.bearer_auth(bearer), None => request })
+            };
+            send(None).await.error(401);
+            send(Some(&token)).await.error(401);
+            let status = send(Some(crate::support::PLATFORM_KEY)).await.status;
+            assert!(matches!(status, 400 | 404), "{}: {status}", operation.id);
+        }
+    }
+
+    async fn the_events_permission_comes_before_the_rest_of_the_body(app: App) {
+        let org = app.org().await;
+        let key = org.key_with(&[Permission::ViewTasks]).await;
+        let body = json!({ "event": "reservation.created", "targetUrl": "nonsense", "colour": Value::Null });
+        key.post("/webhook-subscriptions", body).await.error(403);
+        let body = json!({ "event": "task.created", "targetUrl": "nonsense", "colour": Value::Null });
+        assert_eq!(key.post("/webhook-subscriptions", body).await.issues(), ["colour", "targetUrl"]);
+        assert_eq!(key.post("/webhook-subscriptions", json!({ "event": "tram.late" })).await.issues(), ["event", "targetUrl"]);
+    }
+}
+
+/// Operations the interface will have that are not built yet have no route; this list names what there is.
+#[test]
+fn the_operations_are_these() {
+    let listed: Vec<String> = vestibule::operations()
+        .iter()
+        .map(|operation| {
+            format!("{:?} {} {}{}", operation.surface, operation.method, operation.path, if operation.is_tool { " (tool)" } else { "" })
+        })
+        .collect();
+    insta::assert_snapshot!("operations", listed.join("\n"));
+}

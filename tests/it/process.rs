@@ -1,0 +1,231 @@
+//! The binary itself: commands, signals, and what a killed process leaves behind.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both, postgres};
+
+/// A running server process, killed when dropped.
+struct Running {
+    process: Child,
+    base: String,
+}
+
+impl Running {
+    fn start(database_url: &str, flags: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_vestibule"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY])
+            .args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", "0"])
+            .args(flags)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let base = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        Self { process, base }
+    }
+
+    async fn send(&self, method: &str, path: &str, token: &str, key: Option<&str>, body: Value) -> Answer {
+        let request =
+            reqwest::Client::new().request(method.parse().unwrap(), format!("{}{path}", self.base)).bearer_auth(token).json(&body);
+        Answer::of(match key {
+            Some(key) => request.header("idempotency-key", key),
+            None => request,
+        })
+        .await
+    }
+
+    /// A fresh organization's id and an API key.
+    async fn organization(&self) -> (String, String) {
+        let id = new_id();
+        self.send("PUT", &format!("/platform/v1/organizations/{id}"), PLATFORM_KEY, None, json!({ "name": "O" })).await.data();
+        let body = json!({ "name": "k", "permissions": vestibule::access::Permission::ALL });
+        let key = self.send("POST", &format!("/platform/v1/organizations/{id}/api-keys"), PLATFORM_KEY, None, body).await.data();
+        (id.to_string(), key["token"].as_str().unwrap().to_owned())
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap().success());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+async fn databases(directory: &Path) -> Vec<String> {
+    let sqlite = format!("sqlite:{}", directory.join("process.db").display());
+    std::iter::once(sqlite).chain(tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acknowledged_write_survives_a_kill_in_mid_write() {
+    crate::support::choose_tls_provider();
+    let directory = tempfile::tempdir().unwrap();
+    for url in databases(directory.path()).await {
+        let mut running = Running::start(&url, &[]);
+        let (_, token) = running.organization().await;
+        let mut acknowledged = Vec::new();
+        for round in 0..3 {
+            let writes = (0..24).map(|number| {
+                let (running, token) = (&running, &token);
+                async move {
+                    let name = format!("{round} {number}");
+                    let request = reqwest::Client::new().post(format!("{}/api/v1/portals", running.base));
+                    let sent = request.bearer_auth(token).header("idempotency-key", &name).json(&json!({ "name": name })).send().await;
+                    match sent {
+                        Ok(response) if response.status() == 201 => response.json::<Value>().await.ok().map(|body| (name, body)),
+                        _ => None,
+                    }
+                }
+            });
+            let killing = async {
+                tokio::time::sleep(std::time::Duration::from_millis(15 + 10 * round)).await;
+                running.signal("-KILL");
+            };
+            let (answers, ()) = tokio::join!(join_all(writes), killing);
+            acknowledged.extend(answers.into_iter().flatten());
+            drop(running);
+            running = Running::start(&url, &[]);
+            let listed = running.send("GET", "/api/v1/portals", &token, None, json!({})).await.data();
+            let names: Vec<&str> = listed.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+            for (name, body) in &acknowledged {
+                assert!(names.contains(&name.as_str()), "{name} was acknowledged");
+                let again = running.send("POST", "/api/v1/portals", &token, Some(name), json!({ "name": name })).await;
+                assert_eq!((&again.body, again.header("idempotency-replayed")), (body, Some("true")));
+            }
+            // A retry of what was not acknowledged applies it, once.
+            for number in 0..24 {
+                let name = format!("{round} {number}");
+                assert_eq!(
+                    running.send("POST", "/api/v1/portals", &token, Some(&name), json!({ "name": name })).await.status,
+                    201,
+                    "{name}"
+                );
+            }
+        }
+        let listed = running.send("GET", "/api/v1/portals", &token, None, json!({})).await.data();
+        assert_eq!(listed.as_array().unwrap().len(), 72);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_ends_it_in_order() {
+    crate::support::choose_tls_provider();
+    let directory = tempfile::tempdir().unwrap();
+    for signal in ["-TERM", "-INT"] {
+        let mut running = Running::start(&format!("sqlite:{}", directory.path().join("signal.db").display()), &[]);
+        running.organization().await;
+        running.signal(signal);
+        assert_eq!(running.process.wait().unwrap().code(), Some(0), "{signal}");
+    }
+}
+
+#[test]
+fn wrong_commands_are_told_on_standard_error() {
+    for arguments in [
+        vec!["serve", "--no-such-flag"],
+        vec!["serve", "--webhook-timeout", "10"],
+        vec!["serve", "--listen", "nowhere"],
+        vec!["fly"],
+        vec!["serve", "--database-url", "mysql://x"],
+        vec!["serve", "--database-url", "postgres://127.0.0.1:1/x"],
+        vec!["migrate", "--database-url", "sqlite:/no/such/directory/x.db"],
+        vec!["import", "--organization", "x", "-"],
+        vec!["serve", "--database-url", "sqlite::memory-that-is-no-file/x", "--webhook-ca-file", "/no/such/file"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_vestibule")).args(&arguments).output().unwrap();
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(!output.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_are_imported_from_a_file_and_from_standard_input() {
+    crate::support::choose_tls_provider();
+    let directory = tempfile::tempdir().unwrap();
+    for url in databases(directory.path()).await {
+        let running = Running::start(&url, &[]);
+        let (organization, token) = running.organization().await;
+        let lines: Vec<String> = (0..4_500)
+            .map(|number| json!({ "kind": "tag", "id": new_id(), "data": { "name": format!("Tag {number}") } }).to_string())
+            .collect();
+        let file = directory.path().join("records.ndjson");
+        std::fs::write(&file, lines.join("\n")).unwrap();
+        let import = |argument: &str| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
+            command.args(["import", "--database-url", &url, "--organization", &organization, argument]);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        };
+        let output = import(file.to_str().unwrap()).wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "imported 4500 records, 0 events\n");
+
+        let mut process = import("-");
+        let mut broken = lines.clone();
+        broken[2_100] = json!({ "kind": "tag", "id": new_id(), "data": {} }).to_string();
+        process.stdin.take().unwrap().write_all(broken.join("\n").as_bytes()).unwrap();
+        let output = process.wait_with_output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success());
+        assert!(message.contains("resume at line 2001") && message.contains("\"name\""), "{message}");
+        let listed = running.send("GET", "/api/v1/tags?limit=1", &token, None, json!({})).await;
+        assert_eq!(listed.body["meta"]["pagination"]["total"], 4_500);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_keep_one_default_and_unique_names() {
+    crate::support::choose_tls_provider();
+    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap() else { return };
+    let (one, two) = (Running::start(&url, &[]), Running::start(&url, &[]));
+    let (_, token) = one.organization().await;
+    let create = |number: usize| {
+        let node = if number % 2 == 0 { &one } else { &two };
+        let token = &token;
+        async move {
+            // Every name is asked for four times over, each time as the default.
+            let body = json!({ "name": format!("Portal {}", number / 4), "isDefault": true });
+            node.send("POST", "/api/v1/portals", token, None, body).await.status
+        }
+    };
+    let statuses = join_all((0..64).map(create)).await;
+    assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 16, "{statuses:?}");
+    assert_eq!(statuses.iter().filter(|status| **status == 409).count(), 48);
+    let listed = two.send("GET", "/api/v1/portals", &token, None, json!({})).await.data();
+    let defaults = listed.as_array().unwrap().iter().filter(|row| row["isDefault"] == true).count();
+    assert_eq!((listed.as_array().unwrap().len(), defaults), (16, 1));
+    let racing = join_all((0..32).map(|number| {
+        let node = if number % 2 == 0 { &one } else { &two };
+        let token = &token;
+        async move { node.send("POST", "/api/v1/portals", token, Some("raced"), json!({ "name": "Raced" })).await.status }
+    }))
+    .await;
+    assert!(racing.iter().all(|status| matches!(status, 201 | 409)) && racing.contains(&201), "{racing:?}");
+    let listed = one.send("GET", "/api/v1/portals", &token, None, json!({})).await.data();
+    assert_eq!(listed.as_array().unwrap().len(), 17);
+}
+
+on_both! {
+    async fn a_second_node_sees_what_the_first_wrote(app: App) {
+        if app.database_url.starts_with("sqlite:") {
+            return;
+        }
+        let org = app.org().await;
+        let api = org.key().await;
+        api.post("/portals", json!({ "name": "One" })).await.data();
+        let other = app.second_node(&[]).await;
+        let seen = other.api(api.token.as_deref().unwrap()).get("/portals").await.data();
+        assert_eq!(seen[0]["name"], "One");
+    }
+}

@@ -1,0 +1,81 @@
+//! The tool interface (contract: Tool interface).
+
+use serde_json::{Value, json};
+use vestibule::access::Permission;
+use vestibule::operation::Surface;
+
+use crate::support::{Api, App, new_id, on_both};
+
+async fn rpc(app: &App, api: &Api, method: &str, params: Value) -> Value {
+    let request = app
+        .http
+        .post(format!("{}/mcp", app.base))
+        .bearer_auth(api.token.as_deref().unwrap())
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2025-06-18")
+        .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
+    let response = request.send().await.unwrap();
+    let text = response.text().await.unwrap();
+    serde_json::from_str::<Value>(&text).unwrap_or_else(|_| panic!("{text}"))
+}
+
+async fn call(app: &App, api: &Api, name: &str, arguments: Value) -> Value {
+    rpc(app, api, "tools/call", json!({ "name": name, "arguments": arguments })).await["result"].clone()
+}
+
+fn refusal(result: &Value) -> Value {
+    assert_eq!(result["isError"], true, "{result}");
+    serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
+}
+
+on_both! {
+    async fn every_operation_but_the_subscriptions_is_a_tool(app: App) {
+        let api = app.org().await.key().await;
+        let unauthorized = app.http.post(format!("{}/mcp", app.base)).json(&json!({})).send().await.unwrap();
+        assert_eq!(unauthorized.status(), 401);
+        assert!(unauthorized.headers()["www-authenticate"].to_str().unwrap().starts_with("Bearer"));
+        let initialized = rpc(&app, &api, "initialize", json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
+        })).await;
+        assert!(initialized["result"]["capabilities"]["tools"].is_object(), "{initialized}");
+        let listed = rpc(&app, &api, "tools/list", json!({})).await;
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        let declared = vestibule::operations().iter().filter(|operation| operation.surface == Surface::Public && !operation.path.starts_with("/webhook-subscriptions"));
+        let mut declared: Vec<_> = declared.map(|operation| operation.id).collect();
+        let mut named: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        declared.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(named, declared);
+        let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
+        assert_eq!(tool("listPortals")["annotations"]["readOnlyHint"], true);
+        assert_eq!(tool("createPortal")["annotations"]["idempotentHint"], false);
+        assert_eq!(tool("updatePortal")["inputSchema"]["properties"].get("expectedUpdatedAt"), None);
+        assert!(tool("updatePortalBranding")["inputSchema"]["properties"].get("expectedUpdatedAt").is_some());
+        assert!(tools.iter().all(|tool| tool["outputSchema"]["properties"]["data"].is_object()));
+    }
+
+    async fn a_tool_gives_the_verdicts_of_rest(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let created = call(&app, &api, "createPortal", json!({ "name": "By tool" })).await;
+        assert_eq!(created["isError"], json!(false), "{created}");
+        let id = created["structuredContent"]["data"]["id"].clone();
+        let text: Value = serde_json::from_str(created["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(text, created["structuredContent"]);
+        let renamed = call(&app, &api, "updatePortal", json!({ "id": id, "data": { "name": "Renamed" } })).await;
+        assert_eq!(renamed["structuredContent"]["data"]["name"], "Renamed");
+        let stale = call(&app, &api, "updatePortal", json!({ "id": id, "data": {}, "expectedUpdatedAt": "2020-01-01T00:00:00Z" })).await;
+        assert_eq!(refusal(&stale)["details"]["issues"][0]["path"], json!(["expectedUpdatedAt"]));
+        let rest = api.post("/portals", json!({ "name": "renamed", "colour": 1 })).await;
+        let tool = refusal(&call(&app, &api, "createPortal", json!({ "name": "renamed", "colour": 1 })).await);
+        assert_eq!(tool, rest.error(400));
+        let tool = refusal(&call(&app, &api, "createPortal", json!({ "name": "renamed" })).await);
+        assert_eq!(tool["type"], "conflict_error");
+        let tool = refusal(&call(&app, &api, "getPortal", json!({ "id": new_id() })).await);
+        assert_eq!(tool["code"], "NOT_FOUND");
+        let weak = org.key_without(Permission::ModifyProperties).await;
+        assert_eq!(refusal(&call(&app, &weak, "createPortal", json!({ "name": "x" })).await)["code"], "FORBIDDEN");
+        let page = call(&app, &api, "listTags", json!({ "limit": 5 })).await;
+        assert_eq!(page["structuredContent"], json!({ "data": [], "pagination": { "limit": 5, "offset": 0, "total": 0 } }));
+    }
+}

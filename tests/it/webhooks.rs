@@ -1,0 +1,235 @@
+//! From a change on the platform to a signed delivery (spec: Events, Delivery, Webhook subscription).
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use reqwest::Method;
+use serde_json::{Value, json};
+use sha2::Sha256;
+use vestibule::access::Permission;
+
+use crate::support::receiver::Receiver;
+use crate::support::{Api, App, new_id, reservation};
+
+/// Runs a webhook test on both databases, with a receiver that the server trusts.
+macro_rules! with_receiver {
+    ($(async fn $name:ident($app:ident: App, $receiver:ident: Receiver) $body:block)*) => {
+        $(mod $name {
+            use super::*;
+
+            async fn run($app: App, $receiver: Receiver) $body
+
+            fn flags(receiver: &Receiver) -> Vec<String> {
+                vec!["--webhook-allow=127.0.0.0/8".into(), format!("--webhook-ca-file={}", receiver.authority.display())]
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                provider();
+                let receiver = Receiver::start().await;
+                let flags = flags(&receiver);
+                let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+                run(App::on_sqlite(&flags).await, receiver).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                provider();
+                let receiver = Receiver::start().await;
+                let flags = flags(&receiver);
+                let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+                if let Some(app) = App::on_postgres(&flags).await {
+                    run(app, receiver).await;
+                }
+            }
+        })*
+    };
+}
+
+fn provider() {
+    crate::support::choose_tls_provider();
+}
+
+async fn subscribe(api: &Api, event: &str, url: &str) -> Value {
+    api.post("/webhook-subscriptions", json!({ "event": event, "targetUrl": url })).await.data()
+}
+
+/// Signed as Standard Webhooks 1.0 says.
+fn signature(secret: &str, id: &str, timestamp: &str, body: &str) -> String {
+    let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
+    mac.update(format!("{id}.{timestamp}.{body}").as_bytes());
+    format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+}
+
+/// Waits for the subscription to look as wanted: what a delivery changes is written after it was answered.
+async fn until(api: &Api, wanted: impl Fn(&Value) -> bool) -> Value {
+    for _ in 0..200 {
+        let listed = api.get("/webhook-subscriptions").await.data();
+        if wanted(&listed) {
+            return listed;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("{}", api.get("/webhook-subscriptions").await.data());
+}
+
+with_receiver! {
+    async fn a_reservation_arrives_signed(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let created = subscribe(&api, "reservation.created", &receiver.url).await;
+        let flat = org.property(None, &[]).await;
+        let pushed = org.sync(json!([{ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat)) }])).await.data();
+        assert_eq!(pushed, json!({ "applied": 1, "events": 1 }));
+        let delivery = receiver.next().await;
+        assert_eq!(delivery.header("user-agent"), "Vestibule-Webhooks/1");
+        assert_eq!(delivery.header("content-type"), "application/json");
+        assert_eq!(delivery.header("webhook-id"), delivery.body["id"].as_str().unwrap());
+        let expected = signature(created["signingSecret"].as_str().unwrap(), delivery.header("webhook-id"), delivery.header("webhook-timestamp"), &delivery.raw);
+        assert_eq!(delivery.header("webhook-signature"), expected);
+        let fields: Vec<_> = delivery.body.as_object().unwrap().keys().cloned().collect();
+        assert_eq!(fields, ["data", "event", "id", "occurredAt"]);
+        assert_eq!((&delivery.body["event"], &delivery.body["occurredAt"]), (&json!("reservation.created"), &json!("2026-11-21T09:30:00.000Z")));
+        let read = api.get(&format!("/reservations/{}", delivery.body["data"]["id"].as_str().unwrap())).await.data();
+        assert_eq!(delivery.body["data"], read, "data is what the read returns");
+        let listed = until(&api, |listed| !listed[0]["lastDeliveredAt"].is_null()).await;
+        assert_eq!((&listed[0]["consecutiveFailures"], listed[0].get("signingSecret")), (&json!(0), None));
+        let history = json!({ "isInitialSync": true, "records": [{ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat)) }] });
+        assert_eq!(app.platform().post(&org.path("/sync"), history).await.data()["events"], 0);
+        assert!(receiver.is_quiet().await);
+    }
+
+    async fn a_failing_receiver_is_tried_again_under_the_same_id(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        subscribe(&api, "reservation.created", &receiver.url).await;
+        receiver.answer(&[500, 302, 204]);
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        let first = receiver.next().await;
+        app.clock.advance(Duration::from_secs(1));
+        let second = retried(&app, &receiver).await;
+        let third = retried(&app, &receiver).await;
+        assert_eq!((first.header("webhook-id"), second.header("webhook-id")), (second.header("webhook-id"), third.header("webhook-id")));
+        until(&api, |listed| !listed[0]["lastDeliveredAt"].is_null()).await;
+        assert!(receiver.is_quiet().await);
+    }
+
+    async fn five_attempts_are_one_failure_and_gone_is_gone(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        subscribe(&api, "reservation.created", &receiver.url).await;
+        receiver.answer(&[500]);
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        receiver.next().await;
+        for _ in 0..4 {
+            retried(&app, &receiver).await;
+        }
+        until(&api, |listed| listed[0]["consecutiveFailures"] == 1).await;
+        app.clock.advance(Duration::from_secs(60));
+        app.server.service.dispatch.notify_one();
+        assert!(receiver.is_quiet().await, "five attempts in all");
+        receiver.answer(&[410]);
+        org.reservation(Some(flat)).await;
+        receiver.next().await;
+        until(&api, |listed| listed == &json!([])).await;
+    }
+
+    async fn what_is_out_of_reach_is_not_sent(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
+        let limited = org.limited(&[mine]).await;
+        subscribe(&limited, "reservation.created", &receiver.url).await;
+        let unseen = json!({ "event": "reservation.created", "targetUrl": receiver.url, "filters": { "propertyIds": [theirs] } });
+        limited.post("/webhook-subscriptions", unseen.clone()).await.error(404);
+        org.key().await.post("/webhook-subscriptions", unseen).await.data();
+        org.reservation(Some(mine)).await;
+        assert_eq!(receiver.next().await.body["data"]["propertyId"], json!(mine));
+        org.reservation(Some(theirs)).await;
+        assert_eq!(receiver.next().await.body["data"]["propertyId"], json!(theirs));
+        assert!(receiver.is_quiet().await, "once, to the one who sees it");
+    }
+
+    async fn a_credential_that_has_gone_hears_no_more(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let (key, id) = org.key_and_id(&Permission::ALL).await;
+        subscribe(&key, "reservation.created", &receiver.url).await;
+        let member = new_id();
+        org.member(member, None, &Permission::ALL, true).await;
+        let token = org.token_of(member, &Permission::ALL).await;
+        subscribe(&token, "reservation.created", &receiver.url).await;
+        app.platform().send(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await.data();
+        org.member(member, None, &[Permission::ViewProperties], true).await;
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        let listed = until(&token, |listed| !listed[0]["disabledAt"].is_null()).await;
+        assert_eq!(listed[0]["disabledReason"], "permission_lost");
+        assert!(receiver.is_quiet().await);
+    }
+}
+
+/// The next attempt, once its pause is over. The clock is moved rather than waited for.
+async fn retried(app: &App, receiver: &Receiver) -> crate::support::receiver::Delivery {
+    let moving = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            app.clock.advance(Duration::from_secs(1));
+            app.server.service.dispatch.notify_one();
+        }
+    };
+    tokio::select! {
+        delivery = receiver.next() => delivery,
+        () = moving => unreachable!("it goes on for good"),
+    }
+}
+
+crate::support::on_both! {
+    async fn targets_must_be_public_and_https(app: App) {
+        let api = app.org().await.key().await;
+        for url in [
+            "http://example.com/x", "https://u:p@example.com/", "https://@example.com/", "https://10.0.0.8/", "https://[::1]/", "https://0x7f.1.2.3.4/",
+            "https://2130706433/", "https://127.1/", "https://localhost/", "https://db.internal/", "https://[::ffff:127.0.0.1]/", "https://[64:ff9b::7f00:1]/",
+            "https://169.254.169.254/", "nonsense", "",
+        ] {
+            let answer = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
+            assert_eq!(answer.issues(), ["targetUrl"], "{url}");
+        }
+        let kept = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": "https://hooks.invalid/x" })).await.data();
+        assert_eq!(kept["filters"], json!({ "propertyIds": [], "workflowStep": null }));
+    }
+
+    async fn subscriptions_are_their_credentials_own(app: App) {
+        let org = app.org().await;
+        let (api, other) = (org.key().await, org.key().await);
+        let url = "https://hooks.invalid/x";
+        let first = subscribe(&api, "task.created", url).await;
+        subscribe(&api, "task.started", url).await;
+        subscribe(&api, "task.started", "https://hooks.invalid/x/").await;
+        assert_eq!(other.get("/webhook-subscriptions").await.data(), json!([]));
+        let remove = |api: &Api, query: String| { let (api, path) = (api.clone(), format!("/webhook-subscriptions{query}")); async move { api.send(Method::DELETE, &path, None).await } };
+        let id = first["id"].as_str().unwrap().to_owned();
+        remove(&other, format!("?id={id}")).await.error(404);
+        for query in [String::new(), format!("?id={id}&target_url={url}"), "?id=x".into()] {
+            remove(&api, query).await.error(400);
+        }
+        assert_eq!(remove(&api, format!("?id={id}")).await.data(), json!({ "deleted": 1 }));
+        assert_eq!(remove(&api, format!("?target_url={url}")).await.data(), json!({ "deleted": 1 }));
+        remove(&api, format!("?target_url={url}")).await.error(404);
+        assert_eq!(api.get("/webhook-subscriptions").await.data().as_array().unwrap().len(), 1);
+    }
+
+    async fn a_hundred_are_enough(app: App) {
+        let api = app.org().await.key().await;
+        let racing = (0..104).map(|number| {
+            let api = api.clone();
+            async move { api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": format!("https://hooks.invalid/{number}") })).await.status }
+        });
+        let statuses = futures_util::future::join_all(racing).await;
+        assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 100);
+        assert_eq!(statuses.iter().filter(|status| **status == 409).count(), 4);
+    }
+}
