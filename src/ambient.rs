@@ -73,7 +73,7 @@ impl Default for Ids {
 }
 
 impl Ids {
-    /// A UUIDv7: ids made one after another sort in that order.
+    /// A version 7 UUID: ids made one after another sort in that order.
     #[must_use]
     pub fn uuid(&self, now: Timestamp) -> Uuid {
         let milliseconds = u64::try_from(now.as_millisecond()).unwrap_or(0);

@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn whole_floats_are_integers() {
-        assert_eq!(parse(br#"[1.0, -2e0, 1.5, 1e300]"#).unwrap(), json!([1, -2, 1.5, 1e300]));
+        assert_eq!(parse(b"[1.0, -2e0, 1.5, 1e300]").unwrap(), json!([1, -2, 1.5, 1e300]));
     }
 
     proptest! {

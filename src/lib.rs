@@ -32,6 +32,7 @@ use std::sync::LazyLock;
 use operation::Operation;
 
 /// Every operation of every surface.
+#[must_use]
 pub fn operations() -> &'static [Operation] {
     static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
         [

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::access::Permission;
+use crate::access::{Access, Permission};
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::pipeline::Shape;
@@ -46,8 +46,8 @@ pub enum Needs {
     Credential,
     /// One permission.
     Permission(Permission),
-    /// A permission that the body decides; `None` where the body names nothing known, which its validation will say.
-    ByBody(fn(&Value) -> Option<Permission>),
+    /// What the body decides; a body that names nothing known is let through, for its validation to say so.
+    ByBody(fn(&Value, &Access) -> Result<()>),
 }
 
 /// What running an operation does to the state.
@@ -166,17 +166,20 @@ pub struct Declaration(Operation);
 
 impl Operation {
     /// Begins the declaration of a public operation.
+    #[must_use]
     pub fn public(id: &'static str, method: Method, path: &'static str, needs: Needs) -> Declaration {
         let is_tool = true;
         Declaration(Self { is_tool, ..Self::blank(id, Surface::Public, method, path, needs) })
     }
 
     /// Begins the declaration of an operation of the platform interface.
+    #[must_use]
     pub fn platform(id: &'static str, method: Method, path: &'static str) -> Declaration {
         Declaration(Self::blank(id, Surface::Platform, method, path, Needs::Credential))
     }
 
     /// Begins the declaration of an operation of the guest interface.
+    #[must_use]
     pub fn guest(id: &'static str, method: Method, path: &'static str) -> Declaration {
         Declaration(Self::blank(id, Surface::Guest, method, path, Needs::Credential))
     }

@@ -1,6 +1,5 @@
 //! The running server: connections in with deadlines, background work beside, and an orderly end.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore, watch};
@@ -166,21 +165,14 @@ async fn accept(listener: TcpListener, router: Router, mut stopped: watch::Recei
     graceful.shutdown().await;
 }
 
-fn serve(
-    builder: Arc<auto::Builder<TokioExecutor>>,
-    stream: TcpStream,
-    router: Router,
-    watcher: hyper_util::server::graceful::Watcher,
-) -> impl Future<Output = ()> {
-    async move {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection keeps its delay");
-        }
-        let service = TowerToHyperService::new(router);
-        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-        if let Err(error) = watcher.watch(connection).await {
-            tracing::debug!(%error, "a connection ended early");
-        }
+async fn serve(builder: Arc<auto::Builder<TokioExecutor>>, stream: TcpStream, router: Router, watcher: Watcher) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection keeps its delay");
+    }
+    let service = TowerToHyperService::new(router);
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended early");
     }
 }
 

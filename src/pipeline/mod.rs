@@ -100,10 +100,8 @@ async fn through(
         access.require(permission)?;
     }
     let arguments = request.read(payload, operation).await;
-    if let (Needs::ByBody(needed), Ok(arguments)) = (operation.needs, &arguments)
-        && let Some(permission) = needed(arguments.body())
-    {
-        access.require(permission)?;
+    if let (Needs::ByBody(check), Ok(arguments)) = (operation.needs, &arguments) {
+        check(arguments.body(), access)?;
     }
     let key = Key::of(operation, request, access.credential)?;
     let arguments = arguments?;
@@ -186,10 +184,10 @@ async fn write(
     let (success, has_deliveries) = service
         .store
         .write_within(operation.patience, move |tx| {
-            if let Some(key) = &key {
-                if let Some(recorded) = key.recorded(tx, now, retention)? {
-                    return Ok((recorded, false));
-                }
+            if let Some(key) = &key
+                && let Some(recorded) = key.recorded(tx, now, retention)?
+            {
+                return Ok((recorded, false));
             }
             let system = System { tx, now, ids: &shared.ids, public_url: &shared.public_url, has_deliveries: false };
             let success = |answer: &Answer| Success { status: operation.status, body: success_body(answer, request_id), is_replay: false };

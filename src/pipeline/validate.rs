@@ -46,6 +46,10 @@ impl Issues {
 
 impl Shape {
     /// Compiles the input of an operation.
+    ///
+    /// # Panics
+    ///
+    /// When a schema of the program is not one, which the first test to run finds.
     #[must_use]
     pub fn of(operation: &Operation) -> Self {
         let schema = operation.input_schema(&mut inline_generator());
@@ -126,7 +130,7 @@ impl Shape {
                     }
                 }
             }
-            _ => issues.add(Vec::new(), "the body must be an object"),
+            _ => return Err(Error::invalid(&[], "the body must be an object")),
         }
         for (name, schema) in &self.fields {
             if let Some(Value::String(text)) = input.get_mut(name)

@@ -173,7 +173,7 @@ pub(super) struct MemberView {
 }
 
 impl MemberView {
-    /// From the columns id, doc, created_at, updated_at.
+    /// From the columns `id, doc, created_at, updated_at`.
     pub(super) fn from_row(row: &Row) -> Result<Self> {
         let Json(member) = row.get(1)?;
         Ok(Self { id: row.get(0)?, member, created_at: Moment(row.get(2)?), updated_at: Moment(row.get(3)?) })

@@ -44,7 +44,7 @@ pub(crate) struct StoredRecord {
 }
 
 impl StoredRecord {
-    /// From the columns id, property_id, doc, created_at, updated_at.
+    /// From the columns `id, property_id, doc, created_at, updated_at`.
     pub(super) fn from_row(row: &Row) -> Result<Self> {
         let Json(data) = row.get(2)?;
         Ok(Self { id: row.get(0)?, property_id: row.get(1)?, data, created_at: Moment(row.get(3)?), updated_at: Moment(row.get(4)?) })

@@ -186,7 +186,7 @@ fn sync(context: &mut Context<'_, '_>, input: Sync) -> Result<Synced> {
 }
 
 /// The records that a record's data names, each with the field that does.
-fn references<'d>(kind: Kind, data: &'d Object) -> impl Iterator<Item = (&'static str, Kind, Uuid)> + 'd {
+fn references(kind: Kind, data: &Object) -> impl Iterator<Item = (&'static str, Kind, Uuid)> {
     kind.references().iter().flat_map(move |reference| {
         let named = match data.get(reference.field) {
             Some(Value::Array(items)) => items.iter().collect(),

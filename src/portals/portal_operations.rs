@@ -217,8 +217,15 @@ fn save(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
 
 /// A text of a portal that is written as text and read as a translation (spec: Copy rules).
 struct Copy<'f> {
-    sent: Option<Option<&'f str>>,
+    sent: Sent<'f>,
     link: fn(&mut Portal) -> &mut Option<Uuid>,
+}
+
+/// What a request says of a text.
+enum Sent<'f> {
+    Nothing,
+    Null,
+    Text(&'f str),
 }
 
 /// What is to become of a text.
@@ -233,8 +240,12 @@ struct Copies<'f>([Copy<'f>; 4]);
 
 impl<'f> Copy<'f> {
     fn of(fields: &'f PortalFields) -> Copies<'f> {
-        fn sent<T: std::ops::Deref<Target = str>>(field: &Field<Option<T>>) -> Option<Option<&str>> {
-            field.sent().map(|text| text.as_deref())
+        fn sent<T: std::ops::Deref<Target = str>>(field: &Field<Option<T>>) -> Sent<'_> {
+            match field.sent() {
+                None => Sent::Nothing,
+                Some(None) => Sent::Null,
+                Some(Some(text)) => Sent::Text(text),
+            }
         }
         Copies([
             Copy { sent: sent(&fields.special_offer_title), link: |portal| &mut portal.special_offer_title_id },
@@ -253,13 +264,13 @@ impl Copies<'_> {
         for Copy { sent, link } in self.0 {
             let linked = *link(&mut portal);
             match sent {
-                Some(Some(text)) if !text.is_empty() => {
+                Sent::Text(text) if !text.is_empty() => {
                     let stored = linked.map_or(Ok(None), |id| translations::english(context, id))?;
                     if stored.as_deref() != Some(text) {
                         changes.push(CopyChange { text: Some(text.to_owned()), link });
                     }
                 }
-                Some(None) if linked.is_some() => changes.push(CopyChange { text: None, link }),
+                Sent::Null if linked.is_some() => changes.push(CopyChange { text: None, link }),
                 _ => {}
             }
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request as HttpRequest, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -100,15 +101,14 @@ async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, nex
     response
 }
 
+/// Parameters of a path, or that they are not UTF-8: then the path names nothing that could be there.
+type PathParams = Result<RawPathParams, RawPathParamsRejection>;
+
 /// A request for an operation, through the pipeline and back.
-async fn serve(
-    operation: &'static Operation,
-    State(service): State<Arc<Service>>,
-    params: RawPathParams,
-    request: HttpRequest,
-) -> Response {
+async fn serve(operation: &'static Operation, State(service): State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let id = request_id(&parts);
+    let Ok(params) = params else { return refuse(&Error::not_found("Route"), id) };
     let request = request_for(id, &params, parts, body);
     let outcome = pipeline::handle(&service, operation, request).await;
     let mut response = respond(outcome, operation.surface);
@@ -170,19 +170,18 @@ async fn openapi_document() -> Response {
 /// Whether the database answers.
 async fn ready(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let answered = tokio::time::timeout(Duration::from_secs(5), service.store.read(|_| Ok::<_, store::Error>(()))).await;
-    match answered {
-        Ok(Ok(())) => "ready\n".into_response(),
-        _ => {
-            let (parts, _) = request.into_parts();
-            refuse(&Kind::Unavailable.into(), request_id(&parts))
-        }
+    if matches!(answered, Ok(Ok(()))) {
+        return "ready\n".into_response();
     }
+    let (parts, _) = request.into_parts();
+    refuse(&Kind::Unavailable.into(), request_id(&parts))
 }
 
 /// The guest view as a page: the same operation, rendered.
-async fn stay_page(State(service): State<Arc<Service>>, params: RawPathParams, request: HttpRequest) -> Response {
+async fn stay_page(State(service): State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let id = request_id(&parts);
+    let Ok(params) = params else { return refuse(&Error::not_found("Route"), id) };
     let Some(operation) = crate::operations().iter().find(|operation| operation.id == "getStay") else {
         return refuse(&Error::internal("no guest view"), id);
     };

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::signature::Secret;
 use super::workflow::find_step;
-use crate::access::{Credential, Permission};
+use crate::access::{Access, Credential};
 use crate::context::Context;
 use crate::error::{Error, Issue, Result};
 use crate::events::Event;
@@ -253,7 +253,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("List the webhook subscriptions of this credential")
             .rest_only()
             .run(list),
-        Operation::public("createWebhookSubscription", Method::POST, "/webhook-subscriptions", Needs::ByBody(needed))
+        Operation::public("createWebhookSubscription", Method::POST, "/webhook-subscriptions", Needs::ByBody(may_hear))
             .summary("Subscribe a URL to an event; the signing secret is shown once")
             .rest_only()
             .creates()
@@ -265,9 +265,14 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The permission of the event that a body names.
-fn needed(body: &Value) -> Option<Permission> {
-    body.get("event").and_then(Value::as_str).and_then(Event::named).map(Event::permission)
+/// What the event that a body names asks of the caller.
+fn may_hear(body: &Value, access: &Access) -> Result<()> {
+    let Some(event) = body.get("event").and_then(Value::as_str).and_then(Event::named) else { return Ok(()) };
+    access.require(event.permission())?;
+    if event == Event::WorkflowStep && !matches!(access.credential, Credential::Connection { .. }) {
+        return Err(Error::forbidden("The event workflow.step needs an OAuth connection."));
+    }
+    Ok(())
 }
 
 fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<WebhookSubscription>> {
@@ -277,9 +282,6 @@ fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<WebhookSubscrip
 
 fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Result<CreatedWebhookSubscription> {
     let (event, credential) = (input.event, context.access.credential);
-    if event == Event::WorkflowStep && !matches!(credential, Credential::Connection { .. }) {
-        return Err(Error::forbidden("The event workflow.step needs an OAuth connection."));
-    }
     let mut filters = together(event, input.filters.unwrap_or_default())?;
     for id in &filters.property_ids {
         if !context.reach().covers(*id) || !exists(context, Kind::Property, *id)? {
@@ -359,6 +361,7 @@ pub fn disable_all_of(context: &mut Context<'_, '_>, credential: Credential, rea
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Permission;
 
     fn id(number: u128) -> Uuid {
         Uuid::from_u128(number)
@@ -381,8 +384,8 @@ mod tests {
         assert!(together(Event::WorkflowStep, sent(&[], Some("a:b"))).is_ok());
 
         let step = json!(["filters", "workflowStep"]);
-        assert_eq!(paths(together(Event::TaskCreated, sent(&[], Some("a:b")))), [step.clone()]);
-        assert_eq!(paths(together(Event::WorkflowStep, SentFilters::default())), [step.clone()]);
+        assert_eq!(paths(together(Event::TaskCreated, sent(&[], Some("a:b")))), std::slice::from_ref(&step));
+        assert_eq!(paths(together(Event::WorkflowStep, SentFilters::default())), std::slice::from_ref(&step));
         assert_eq!(paths(together(Event::WorkflowStep, sent(&[id(1)], None))), [step, json!(["filters", "propertyIds"])]);
     }
 
@@ -399,11 +402,22 @@ mod tests {
     }
 
     #[test]
-    fn the_permission_is_the_one_of_the_event() {
-        assert_eq!(needed(&json!({ "event": "device.offline" })), Some(Permission::ViewDevices));
-        assert_eq!(needed(&json!({ "event": "review.submitted" })), Some(Permission::ViewReservations));
+    fn an_event_asks_for_its_permission_and_a_workflow_for_a_connection() {
+        let with = |credential: Credential, permission: Permission| Access {
+            credential,
+            permissions: [permission].into_iter().collect(),
+            ..Access::platform()
+        };
+        let key = Credential::ApiKey(id(1));
+        let connection = Credential::Connection { app: id(1), member: id(2) };
+        let offline = json!({ "event": "device.offline" });
+        assert!(may_hear(&offline, &with(key, Permission::ViewDevices)).is_ok());
+        assert!(may_hear(&offline, &with(key, Permission::ViewTasks)).is_err());
+        let workflow = json!({ "event": "workflow.step" });
+        assert!(may_hear(&workflow, &with(key, Permission::ViewWorkflows)).is_err());
+        assert!(may_hear(&workflow, &with(connection, Permission::ViewWorkflows)).is_ok());
         for body in [json!({}), json!({ "event": 1 }), json!({ "event": "nothing.happened" }), json!([])] {
-            assert_eq!(needed(&body), None, "{body}");
+            assert!(may_hear(&body, &with(key, Permission::ViewTasks)).is_ok(), "{body}");
         }
     }
 

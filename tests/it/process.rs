@@ -191,7 +191,7 @@ async fn two_nodes_keep_one_default_and_unique_names() {
     let (one, two) = (Running::start(&url, &[]), Running::start(&url, &[]));
     let (_, token) = one.organization().await;
     let create = |number: usize| {
-        let node = if number % 2 == 0 { &one } else { &two };
+        let node = if number.is_multiple_of(2) { &one } else { &two };
         let token = &token;
         async move {
             // Every name is asked for four times over, each time as the default.

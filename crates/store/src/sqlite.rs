@@ -51,20 +51,20 @@ enum Ran {
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, migrations: &refinery::Runner) -> Result<Self> {
-        let mut writer = connect(path, false)?;
-        migrations.run(&mut writer).map_err(|error| Error::Configuration(format!("migration failed: {error}")))?;
-        assert_durable(&writer)?;
+        let mut connection = connect(path, false)?;
+        migrations.run(&mut connection).map_err(|error| Error::Configuration(format!("migration failed: {error}")))?;
+        assert_durable(&connection)?;
 
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let (reads, read_queue) = crossbeam_channel::unbounded();
-        let (writes, write_queue) = crossbeam_channel::unbounded();
+        let (reads, to_read) = crossbeam_channel::unbounded();
+        let (writes, to_write) = crossbeam_channel::unbounded();
         let counts = Arc::new(Counts { busy: AtomicUsize::new(0), size: cores + 1 });
         for number in 0..cores {
-            let (connection, queue, counts) = (connect(path, true)?, read_queue.clone(), counts.clone());
+            let (connection, queue, counts) = (connect(path, true)?, to_read.clone(), counts.clone());
             spawn(format!("sqlite-read-{number}"), move || serve_reads(&connection, &queue, &counts))?;
         }
         let writer_counts = counts.clone();
-        spawn("sqlite-write".into(), move || serve_writes(&writer, &write_queue, &writer_counts))?;
+        spawn("sqlite-write".into(), move || serve_writes(&connection, &to_write, &writer_counts))?;
         Ok(Self { reads, writes, counts })
     }
 

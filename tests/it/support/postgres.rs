@@ -75,6 +75,7 @@ fn binaries() -> Option<PathBuf> {
 }
 
 /// A test process ends without running destructors, so a shell outlives it to stop the cluster and remove its files.
+#[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn stop_with_this_process(data: &Path) {
     let script = format!(
         "while kill -0 {} 2>/dev/null; do sleep 0.5; done; kill -INT $(head -1 {data}/postmaster.pid); sleep 1; rm -rf {parent}",
