@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use ipnet::IpNet;
+use url::Url;
 use uuid::Uuid;
 
 /// Guest portals for short-term rentals.
@@ -50,7 +51,7 @@ pub struct ServeFlags {
     #[command(flatten)]
     pub database: DatabaseFlags,
     /// The address guests and webhook receivers see [default: the bound address].
-    #[arg(long, env = "VESTIBULE_PUBLIC_URL")]
+    #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url)]
     pub public_url: Option<String>,
     /// The platform interface's key; without one it answers 401 to all.
     #[arg(long, env = "VESTIBULE_PLATFORM_KEY", hide_env_values = true)]
@@ -74,7 +75,7 @@ pub struct ServeFlags {
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_SECOND", default_value_t = 50)]
     pub rate_limit_per_second: u32,
     /// An origin whose pages may call the interface from a browser; repeatable.
-    #[arg(long, env = "VESTIBULE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
+    #[arg(long, env = "VESTIBULE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     pub cors_origin: Vec<String>,
     /// How long an answered idempotency key is remembered.
     #[arg(long, env = "VESTIBULE_IDEMPOTENCY_RETENTION", default_value = "24h", value_parser = duration)]
@@ -113,6 +114,24 @@ fn duration(text: &str) -> Result<Duration, String> {
     number.checked_mul(milliseconds).map(Duration::from_millis).ok_or_else(wrong)
 }
 
+/// `https://app.example` or `http://localhost:3000`: scheme, host and port, as a browser sends them.
+fn origin(text: &str) -> Result<String, String> {
+    let origin = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https")).map(|url| url.origin().ascii_serialization());
+    match origin {
+        Some(origin) if origin == text => Ok(origin),
+        _ => Err(format!("{text:?} is not an origin such as https://app.example")),
+    }
+}
+
+fn public_url(text: &str) -> Result<String, String> {
+    let is_base =
+        |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none() && url.fragment().is_none();
+    match Url::parse(text) {
+        Ok(url) if is_base(&url) => Ok(text.trim_end_matches('/').to_owned()),
+        _ => Err(format!("{text:?} is not an address such as https://stay.example.com")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -122,6 +141,18 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn addresses_are_what_they_are_to_be() {
+        assert_eq!(origin("https://app.example").as_deref(), Ok("https://app.example"));
+        assert_eq!(public_url("https://stay.example.com/guests/").as_deref(), Ok("https://stay.example.com/guests"));
+        for text in ["*", "null", "not an origin", "https://app.example/", "https://app.example/path", "ftp://x", "app.example"] {
+            assert!(origin(text).is_err(), "{text}");
+        }
+        for text in ["", "not a url", "ftp://x", "stay.example.com", "https://stay.example.com/?x"] {
+            assert!(public_url(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub static STATIC: &[Format] = &[
         holds: |text| text.is_empty() || is_http_url(text),
         wanted: "an absolute http or https URL, or empty",
     },
-    Format { name: "email", holds: email_address::EmailAddress::is_valid, wanted: "a mail address" },
+    Format { name: "email", holds: is_email, wanted: "a mail address" },
     Format { name: "time-zone", holds: |text| jiff::tz::TimeZone::get(text).is_ok(), wanted: "an IANA time zone" },
     Format { name: "country", holds: is_country, wanted: "a two-letter country code" },
     Format { name: "language", holds: |text| language(text).is_some(), wanted: "a BCP 47 language tag" },
@@ -81,6 +81,12 @@ fn is_time(text: &str) -> bool {
     FORM.as_ref().is_some_and(|form| form.is_match(text))
 }
 
+/// An address alone, at a public name: no display name beside it, no numeric host.
+fn is_email(text: &str) -> bool {
+    let options = email_address::Options::default().without_display_text().without_domain_literal().with_required_tld();
+    email_address::EmailAddress::parse_with_options(text, options).is_ok()
+}
+
 fn is_http_url(text: &str) -> bool {
     // `Url` forgives surrounding blanks and missing slashes; what is stored is the text as sent, so it must need no forgiveness.
     let begins = |prefix: &str| text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
@@ -121,6 +127,14 @@ mod tests {
             ["", "0192f0c123457abc8def0123456789ab", "{0192f0c1-2345-7abc-8def-0123456789ab}", "0192f0c1-2345-7abc-8def-0123456789ag"]
         {
             assert!(!is_uuid(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn mail_addresses_stand_alone() {
+        assert!(is_email("ada@example.com") && is_email("ada+stay@mail.example.co.uk"));
+        for text in ["", "ada", "ada@", "ada@localhost", "Ada <ada@example.com>", "ada@[127.0.0.1]", "ada@example.com, b@example.com"] {
+            assert!(!is_email(text), "{text}");
         }
     }
 

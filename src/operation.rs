@@ -74,7 +74,7 @@ pub struct Page {
     /// How many items at the most.
     pub limit: u32,
     /// How many to pass over.
-    pub offset: u32,
+    pub offset: i64,
 }
 
 /// A page of a list, and how many items there are in all.
@@ -90,7 +90,7 @@ pub struct Listing<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Pagination {
     limit: u32,
-    offset: u32,
+    offset: i64,
     total: i64,
 }
 
@@ -230,7 +230,7 @@ impl Operation {
         }
         if let (Some(limits), Some(Value::Object(properties))) = (self.paging, schema.get_mut("properties")) {
             let limit = json!({ "type": "integer", "minimum": 1, "maximum": limits.max, "default": limits.default, "description": "How many items at the most." });
-            let offset = json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX, "default": 0, "description": "How many items to pass over." });
+            let offset = json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX, "default": 0, "description": "How many items to pass over." });
             properties.insert("limit".into(), limit);
             properties.insert("offset".into(), offset);
         }
@@ -362,10 +362,9 @@ fn typed<I: DeserializeOwned>(input: Value) -> Result<I> {
 }
 
 fn page(input: &mut Value, limits: PageLimits) -> Page {
-    let mut take = |name| input.as_object_mut().and_then(|fields| fields.remove(name)).and_then(|value| value.as_u64());
+    let mut take = |name| input.as_object_mut().and_then(|fields| fields.remove(name)).and_then(|value| value.as_i64());
     let (limit, offset) = (take("limit"), take("offset"));
-    let or = |value: Option<u64>, default| value.and_then(|number| u32::try_from(number).ok()).unwrap_or(default);
-    Page { limit: or(limit, limits.default), offset: or(offset, 0) }
+    Page { limit: limit.and_then(|number| u32::try_from(number).ok()).unwrap_or(limits.default), offset: offset.unwrap_or(0) }
 }
 
 fn json_object() -> Schema {

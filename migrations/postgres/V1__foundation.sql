@@ -117,9 +117,11 @@ create table portal (
     is_default boolean not null,
     created_at timestamptz not null,
     updated_at timestamptz not null,
+    summary text not null,
     doc jsonb not null,
     primary key (organization_id, id)
 );
+create index portal_in_order on portal (organization_id, created_at, id);
 create unique index portal_name on portal (organization_id, name_key);
 create unique index portal_default on portal (organization_id) where is_default;
 

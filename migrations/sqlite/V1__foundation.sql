@@ -117,9 +117,11 @@ create table portal (
     is_default integer not null,
     created_at integer not null,
     updated_at integer not null,
+    summary text not null,
     doc text not null,
     primary key (organization_id, id)
 ) strict;
+create index portal_in_order on portal (organization_id, created_at, id);
 create unique index portal_name on portal (organization_id, name_key);
 create unique index portal_default on portal (organization_id) where is_default = true;
 
@@ -178,5 +180,5 @@ create table idempotency_record (
     body text not null,
     completed_at integer not null,
     primary key (credential, key)
-) strict, without rowid;
+) strict;
 create index idempotency_record_by_age on idempotency_record (completed_at);

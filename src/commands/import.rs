@@ -14,6 +14,8 @@ use crate::server;
 
 /// Records in a batch: large enough to be quick, small enough that a failed one is soon found.
 const BATCH: usize = 2_000;
+/// Bytes in a batch, well under what a request may have.
+const BATCH_BYTES: usize = 8 << 20;
 
 /// Reads records from a file or standard input, and applies them batch by batch through the sync operation.
 pub async fn import(flags: ImportFlags) -> Result<(), String> {
@@ -65,14 +67,15 @@ fn progress_bar(size: Option<u64>) -> ProgressBar {
 }
 
 fn next_batch(lines: &mut impl Iterator<Item = std::io::Result<String>>, done: usize) -> Result<Vec<Value>, String> {
-    let mut batch = Vec::new();
-    while batch.len() < BATCH {
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    while batch.len() < BATCH && bytes < BATCH_BYTES {
         let Some(line) = lines.next() else { break };
         let number = done + batch.len() + 1;
         let line = line.map_err(|error| format!("line {number}: {error}"))?;
         if line.trim().is_empty() {
             return Err(format!("line {number}: is blank\nEarlier batches stand; resume at line {}.", done + 1));
         }
+        bytes += line.len();
         let record = crate::json::parse(line.as_bytes());
         batch.push(record.map_err(|error| format!("line {number}: {error}\nEarlier batches stand; resume at line {}.", done + 1))?);
     }

@@ -1,11 +1,10 @@
 //! From the credential of a request to its caller.
 
-use std::sync::Arc;
-
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
+use store::Transaction;
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
@@ -32,15 +31,20 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-pub(super) async fn identify(service: &Arc<Service>, operation: &'static Operation, request: &Head, now: Timestamp) -> Result<Caller> {
+pub(super) fn identify(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    operation: &Operation,
+    request: &Head,
+    now: Timestamp,
+) -> Result<Caller> {
     match operation.surface {
         Surface::Public => {
-            let token = bearer(&request.headers).ok_or(Kind::Authentication)?.to_owned();
-            let found = service.store.read(move |tx| access::find(tx, &token, now)).await?;
-            found.map(Caller::Tenant).ok_or_else(|| Kind::Authentication.into())
+            let token = bearer(&request.headers).ok_or(Kind::Authentication)?;
+            access::find(tx, token, now)?.map(Caller::Tenant).ok_or_else(|| Kind::Authentication.into())
         }
         Surface::Platform => platform(service, operation, request),
-        Surface::Guest => guest(service, request, now).await,
+        Surface::Guest => guest(tx, request, now),
     }
 }
 
@@ -64,24 +68,16 @@ fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<
 
 /// The stay token opens one reservation. A preview of another moment is for those who configure it, so it needs a
 /// credential of the same organization besides.
-async fn guest(service: &Arc<Service>, request: &Head, now: Timestamp) -> Result<Caller> {
-    let token = request.path.iter().find(|(name, _)| name == "token").map(|(_, value)| value.clone()).unwrap_or_default();
-    let is_preview = request.query.iter().any(|(name, _)| name == "at");
-    let credential = bearer(&request.headers).map(str::to_owned);
-    let found = service
-        .store
-        .read(move |tx| {
-            let Some(row) = tx.row(&STAY, &[token.into()])? else { return Err(Error::not_found("Stay")) };
-            let store::Json(settings): store::Json<Settings> = row.get(2)?;
-            let organization = Organization { id: row.get(1)?, settings };
-            if is_preview {
-                let previewer = credential.map_or(Ok(None), |token| access::find(tx, &token, now))?;
-                if previewer.is_none_or(|previewer| previewer.organization.id != organization.id) {
-                    return Err(Kind::Authentication.into());
-                }
-            }
-            Ok(Identified { access: Access::guest(row.get(0)?), organization })
-        })
-        .await?;
-    Ok(Caller::Tenant(found))
+fn guest(tx: &mut Transaction<'_>, request: &Head, now: Timestamp) -> Result<Caller> {
+    let token = request.path.iter().find(|(name, _)| name == "token").map(|(_, value)| value.as_str());
+    let row = tx.row(&STAY, &[token.into()])?.ok_or_else(|| Error::not_found("Stay"))?;
+    let store::Json(settings): store::Json<Settings> = row.get(2)?;
+    let organization = Organization { id: row.get(1)?, settings };
+    if request.query.iter().any(|(name, _)| name == "at") {
+        let previewer = bearer(&request.headers).map_or(Ok(None), |token| access::find(tx, token, now))?;
+        if previewer.is_none_or(|previewer| previewer.organization.id != organization.id) {
+            return Err(Kind::Authentication.into());
+        }
+    }
+    Ok(Caller::Tenant(Identified { access: Access::guest(row.get(0)?), organization }))
 }

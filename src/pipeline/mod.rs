@@ -12,13 +12,14 @@ mod validate;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use store::Transaction;
 use uuid::Uuid;
 
 pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
 pub use idempotency::{InFlight, sweep};
 pub use rate_limit::{RateLimits, Standing};
-use request::Head;
+use request::{Arguments, Head};
 pub use request::{Payload, Request};
 pub use validate::Shape;
 
@@ -61,7 +62,7 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
     let (head, payload) = request.split();
     let request_id = head.id;
     let mut standing = None;
-    match through(service, operation, &head, payload, &mut standing).await {
+    match through(service, operation, head, payload, &mut standing).await {
         Ok(Success { status, body, is_replay }) => Outcome { status, body, standing, is_replay, retry_after: None },
         Err(error) => {
             log_failure(&error, operation, request_id);
@@ -80,18 +81,68 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
 async fn through(
     service: &Arc<Service>,
     operation: &'static Operation,
-    request: &Head,
+    head: Head,
     payload: Payload,
     standing: &mut Option<Standing>,
 ) -> Result<Success> {
     let now = service.clock.now();
-    let caller = authenticate::identify(service, operation, request, now).await?;
+    let (shared, head) = (service.clone(), Arc::new(head));
+    let sent = head.clone();
+    match operation.effect {
+        Effect::Read => {
+            let arguments = head.read(payload, operation).await;
+            // One visit to the database: who asks, whether they may, and the answer come from one state.
+            let (taken, answered) = service
+                .store
+                .read(move |tx| {
+                    let mut taken = None;
+                    let answered = admit(tx, &shared, operation, &sent, now, &mut taken)
+                        .and_then(|caller| read(tx, &shared, operation, &arguments?, &caller, now, sent.id));
+                    Ok::<_, Error>((taken, answered))
+                })
+                .await?;
+            *standing = taken;
+            answered
+        }
+        Effect::Write => {
+            let (taken, admitted) = service
+                .store
+                .read(move |tx| {
+                    let mut taken = None;
+                    let admitted = admit(tx, &shared, operation, &sent, now, &mut taken);
+                    Ok::<_, Error>((taken, admitted))
+                })
+                .await?;
+            *standing = taken;
+            let caller = admitted?;
+            let arguments = head.read(payload, operation).await;
+            if let (Needs::ByBody(check), Ok(arguments)) = (operation.needs, &arguments) {
+                check(arguments.body(), caller.access())?;
+            }
+            let key = Key::of(operation, &head, caller.access().credential)?;
+            let arguments = arguments?;
+            let shape = operation.shape();
+            let input = shape.validate_with_network(operation, &arguments, service, caller.country(), now).await?;
+            let key = key.map(|key| key.for_request(operation, &arguments));
+            write(service, operation, input, caller, now, head.id, key).await
+        }
+    }
+}
+
+/// Authenticate, rate limit, two-factor, permission: what every request passes before anything it says is looked at.
+fn admit(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    operation: &Operation,
+    head: &Head,
+    now: Timestamp,
+    standing: &mut Option<Standing>,
+) -> Result<Caller> {
+    let caller = authenticate::identify(tx, service, operation, head, now)?;
     let access = caller.access();
     if operation.surface == Surface::Public {
-        let taken = service.limits.take(access.credential, service.clock.elapsed(), now);
-        let is_refused = taken.as_ref().is_some_and(|standing| standing.retry_after.is_some());
-        *standing = taken;
-        if is_refused {
+        *standing = service.limits.take(access.credential, service.clock.elapsed(), now);
+        if standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
             return Err(Kind::RateLimit.into());
         }
     }
@@ -99,20 +150,7 @@ async fn through(
     if let Needs::Permission(permission) = operation.needs {
         access.require(permission)?;
     }
-    let arguments = request.read(payload, operation).await;
-    if let (Needs::ByBody(check), Ok(arguments)) = (operation.needs, &arguments) {
-        check(arguments.body(), access)?;
-    }
-    let key = Key::of(operation, request, access.credential)?;
-    let arguments = arguments?;
-    let input = operation.shape().validate(operation, &arguments, service, caller.country(), now).await?;
-    match operation.effect {
-        Effect::Read => read(service, operation, input, caller, now, request.id).await,
-        Effect::Write => {
-            let key = key.map(|key| key.for_request(operation, &arguments));
-            write(service, operation, input, caller, now, request.id, key).await
-        }
-    }
+    Ok(caller)
 }
 
 /// Who was let in: someone of an organization, or the platform where no organization is concerned.
@@ -145,26 +183,22 @@ impl Caller {
     }
 }
 
-async fn read(
-    service: &Arc<Service>,
-    operation: &'static Operation,
-    input: serde_json::Value,
-    caller: Caller,
+fn read(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    operation: &Operation,
+    arguments: &Arguments,
+    caller: &Caller,
     now: Timestamp,
     request_id: Uuid,
 ) -> Result<Success> {
-    let shared = service.clone();
-    let answer = service
-        .store
-        .read(move |tx| {
-            let system = System { tx, now, ids: &shared.ids, public_url: &shared.public_url, has_deliveries: false };
-            match (&operation.work, caller.organization()) {
-                (Work::Tenant(work), Some(id)) => work(&mut Context::for_reading(system, id, caller.access())?, input),
-                (Work::System(work), _) => work(&mut { system }, input),
-                (Work::Tenant(_), None) => Err(Error::not_found("Organization")),
-            }
-        })
-        .await?;
+    let input = operation.shape().validate(operation, arguments, caller.country(), now)?;
+    let system = System { tx, now, ids: &service.ids, public_url: &service.public_url, has_deliveries: false };
+    let answer = match (&operation.work, caller.organization()) {
+        (Work::Tenant(work), Some(id)) => work(&mut Context::for_reading(system, id, caller.access())?, input),
+        (Work::System(work), _) => work(&mut { system }, input),
+        (Work::Tenant(_), None) => Err(Error::not_found("Organization")),
+    }?;
     Ok(Success { status: operation.status, body: success_body(&answer, request_id), is_replay: false })
 }
 

@@ -70,7 +70,14 @@ impl Shape {
     }
 
     /// The input of an operation from what was sent; 400 with every failing field, 404 for a malformed id in the path.
-    pub(super) async fn validate(
+    pub(super) fn validate(&self, operation: &Operation, arguments: &Arguments, country: &str, now: Timestamp) -> Result<Value> {
+        let (input, issues) = self.examine(operation, arguments, country, now)?;
+        issues.into_result()?;
+        Ok(input)
+    }
+
+    /// The same, with the fields that only the network can judge.
+    pub(super) async fn validate_with_network(
         &self,
         operation: &Operation,
         arguments: &Arguments,
@@ -78,6 +85,19 @@ impl Shape {
         country: &str,
         now: Timestamp,
     ) -> Result<Value> {
+        let (input, mut issues) = self.examine(operation, arguments, country, now)?;
+        for (path, steps) in self.open_fields(&issues, |kind| kind == Contextual::WebhookTarget) {
+            if let Some(Value::String(url)) = at(&input, path)
+                && let Err(reason) = service.targets.check(url).await
+            {
+                issues.add(steps, reason);
+            }
+        }
+        issues.into_result()?;
+        Ok(input)
+    }
+
+    fn examine(&self, operation: &Operation, arguments: &Arguments, country: &str, now: Timestamp) -> Result<(Value, Issues)> {
         let mut issues = Issues::default();
         let mut input = self.gather(operation, arguments, &mut issues)?;
         for path in &self.trimmed {
@@ -88,19 +108,25 @@ impl Shape {
         for error in self.validator.iter_errors(&input) {
             self.report(&error, &mut issues);
         }
-        for (path, kind) in &self.contextual {
-            let steps: Vec<Step> = path.iter().map(|key| Step::from(key.as_str())).collect();
-            if issues.concerns(&steps) {
-                continue;
-            }
-            if let Some(Value::String(text)) = at(&input, path)
-                && let Err(reason) = judge(*kind, text, service, country, now).await
-            {
-                issues.add(steps, reason);
+        let judged =
+            [(Contextual::Phone, judge_phone as fn(&str, &str, Timestamp) -> Result<(), String>), (Contextual::Future, judge_future)];
+        for (kind, judge) in judged {
+            for (path, steps) in self.open_fields(&issues, |other| other == kind) {
+                if let Some(Value::String(text)) = at(&input, path)
+                    && let Err(reason) = judge(text, country, now)
+                {
+                    issues.add(steps, reason);
+                }
             }
         }
-        issues.into_result()?;
-        Ok(input)
+        Ok((input, issues))
+    }
+
+    /// The contextual fields of some kind in which nothing has been found wrong yet.
+    fn open_fields(&self, issues: &Issues, wanted: impl Fn(Contextual) -> bool) -> Vec<(&[String], Vec<Step>)> {
+        let fields = self.contextual.iter().filter(|(_, kind)| wanted(*kind));
+        let steps = |path: &[String]| path.iter().map(|key| Step::from(key.as_str())).collect::<Vec<_>>();
+        fields.map(|(path, _)| (path.as_slice(), steps(path))).filter(|(_, steps)| !issues.concerns(steps)).collect()
     }
 
     /// Path, query and body fields side by side, each as the type its schema gives.
@@ -242,6 +268,9 @@ fn from_query(sent: &[&str], schema: &Value) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Err("must not be blank".into());
     }
+    if text.contains('\0') {
+        return Err("must not contain U+0000".into());
+    }
     if is("boolean") {
         return match text.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" => Ok(Value::Bool(true)),
@@ -255,16 +284,15 @@ fn from_query(sent: &[&str], schema: &Value) -> Result<Value, String> {
     Ok(Value::from(*text))
 }
 
-async fn judge(kind: Contextual, text: &str, service: &Service, country: &str, now: Timestamp) -> Result<(), String> {
-    match kind {
-        Contextual::Phone if format::phone(text, country).is_none() => Err("is not a valid phone number".into()),
-        Contextual::WebhookTarget => service.targets.check(text).await,
-        Contextual::Future => match text.parse::<Timestamp>() {
-            Ok(moment) if moment > now => Ok(()),
-            Ok(_) => Err("has passed".into()),
-            Err(_) => Err("must be a timestamp such as 2026-11-21T09:30:00.000Z".into()),
-        },
-        Contextual::Phone => Ok(()),
+fn judge_phone(text: &str, country: &str, _: Timestamp) -> Result<(), String> {
+    format::phone(text, country).map(drop).ok_or_else(|| "is not a valid phone number".into())
+}
+
+fn judge_future(text: &str, _: &str, now: Timestamp) -> Result<(), String> {
+    match text.parse::<Timestamp>() {
+        Ok(moment) if moment > now => Ok(()),
+        Ok(_) => Err("has passed".into()),
+        Err(_) => Err("must be a timestamp such as 2026-11-21T09:30:00.000Z".into()),
     }
 }
 

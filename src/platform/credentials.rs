@@ -12,11 +12,12 @@ use uuid::Uuid;
 use crate::access::{self, Credential, Permission};
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
+use crate::events::Event;
 use crate::field::{EmailAddress, Field, HttpUrl, Label};
 use crate::moment::Moment;
 use crate::operation::Operation;
 use crate::values;
-use crate::webhooks::{DisabledReason, disable_all_of};
+use crate::webhooks::{DisabledReason, disable_all_of, disable_events_of_member};
 
 store::statements! {
     /// A new API key.
@@ -301,9 +302,21 @@ fn put_member(context: &mut Context<'_, '_>, input: PutMember) -> Result<MemberV
         is_active: input.is_active,
         is_two_factor_enrolled: input.is_two_factor_enrolled,
     };
+    silence(context, input.member_id, &member)?;
     let now = context.now();
     let row = context.row(&PUT_MEMBER, values![input.member_id, now, store::Value::json(&member)?])?;
     MemberView::from_row(&row.ok_or_else(|| Error::internal("an upsert returned nothing"))?)
+}
+
+/// Disables the subscriptions that a member, as they are now, may not have: at once, so that none comes back to life when
+/// the member does.
+fn silence(context: &mut Context<'_, '_>, id: Uuid, member: &Member) -> Result<()> {
+    let is_valid = member.is_active && (member.is_two_factor_enrolled || !context.organization.settings.is_two_factor_required);
+    if !is_valid {
+        return disable_events_of_member(context, id, Event::ALL, DisabledReason::CredentialInvalid);
+    }
+    let lost: Vec<Event> = Event::ALL.iter().copied().filter(|event| !member.permissions.contains(&event.permission())).collect();
+    disable_events_of_member(context, id, &lost, DisabledReason::PermissionLost)
 }
 
 fn put_app(system: &mut System<'_, '_>, input: PutApp) -> Result<AppView> {

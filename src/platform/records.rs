@@ -84,6 +84,9 @@ impl Record {
 fn withhold(context: &Context<'_, '_>, review: &mut Object) {
     review.remove("photoKeys");
     review.insert("photoUrls".into(), Value::Array(Vec::new()));
+    for rating in ["overallRating", "categoryRatings"] {
+        review.entry(rating).or_insert(Value::Null);
+    }
     if !context.access.permissions.has(Permission::ViewAnalytics) {
         review.remove("privateReview");
     }

@@ -231,7 +231,7 @@ impl Batch {
                 self.issues.push(Issue { path, message: format!("names an unknown {}", to.name()) });
             }
         }
-        if !self.issues.is_empty() || before.as_ref().is_some_and(|before| before.data == data) {
+        if before.as_ref().is_some_and(|before| before.data == data) {
             return Ok(());
         }
         let now = context.now();
@@ -242,6 +242,11 @@ impl Batch {
             updated_at: before.as_ref().map_or(Moment(now), |before| before.updated_at.advanced_to(now)),
             data,
         };
+        if !self.issues.is_empty() {
+            // Nothing will be applied; what is left to find out is which other references are wrong.
+            self.records.insert((kind, id), after);
+            return Ok(());
+        }
         save(context, kind, &after)?;
         if before.is_some() && !kind.references().is_empty() {
             context.execute(&DELETE_LINKS, values![kind.name(), id])?;

@@ -1,9 +1,12 @@
 //! listPortals, getPortal, createPortal, updatePortal.
 
+use std::borrow::Cow;
+
 use http::Method;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use serde_json::value::RawValue;
 use store::Json;
 use uuid::Uuid;
 
@@ -20,8 +23,13 @@ use crate::translations::{self, ENGLISH, SourceTable};
 use crate::values;
 
 store::statements! {
-    /// The portals of an organization, as rows of the list.
-    LIST = "select id, doc ->> 'name', is_default, doc ->> 'supportEmail', doc ->> 'brandingId' from portal where organization_id = ?1 order by created_at, id";
+    /// The portals of an organization: the list as it is answered.
+    LIST = "select '[' || coalesce(string_agg(summary, ',' order by created_at, id), '') || ']' from portal where organization_id = ?1";
+    /// The same for some portals only.
+    LIST_SOME = "select '[' || coalesce(string_agg(summary, ',' order by created_at, id), '') || ']' from portal
+        where organization_id = ?1 and id = any(?2)";
+    /// The ids of an organization's portals.
+    IDS = "select id from portal where organization_id = ?1";
     /// A portal.
     PORTAL = "select doc from portal where organization_id = ?1 and id = ?2";
     /// The default portal.
@@ -29,9 +37,9 @@ store::statements! {
     /// A portal by its folded name.
     BY_NAME = "select id from portal where organization_id = ?1 and name_key = ?2";
     /// Writes a portal.
-    PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         on conflict (organization_id, id) do update set name_key = excluded.name_key, is_default = excluded.is_default,
-        updated_at = excluded.updated_at, doc = excluded.doc";
+        updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -49,12 +57,31 @@ struct ListPortals {
     "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul", "isDefault": true,
     "supportEmail": "hello@example.com", "brandingId": null
 }))]
-struct PortalRow {
+struct PortalRow<'p> {
     id: Uuid,
-    name: Option<String>,
+    name: Option<&'p str>,
     is_default: bool,
-    support_email: Option<String>,
-    branding_id: Option<String>,
+    support_email: Option<&'p str>,
+    branding_id: Option<Uuid>,
+}
+
+/// The list, put together by the database from rows that were written beside their portals.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct PortalList(Box<RawValue>);
+
+impl JsonSchema for PortalList {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "PortalList".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<PortalRow>::json_schema(generator)
+    }
 }
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -77,17 +104,17 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-fn list(context: &mut Context<'_, '_>, input: ListPortals) -> Result<Vec<PortalRow>> {
-    let coverage = if input.writable_only == Some(true) { Some(Coverage::load(context)?) } else { None };
-    let mut portals = Vec::new();
-    for row in context.rows(&LIST, [])? {
-        let portal =
-            PortalRow { id: row.get(0)?, name: row.get(1)?, is_default: row.get(2)?, support_email: row.get(3)?, branding_id: row.get(4)? };
-        if coverage.as_ref().is_none_or(|coverage| coverage.may_write_portal(portal.id)) {
-            portals.push(portal);
-        }
-    }
-    Ok(portals)
+fn list(context: &mut Context<'_, '_>, input: ListPortals) -> Result<PortalList> {
+    let row = if input.writable_only == Some(true) {
+        let coverage = Coverage::load(context)?;
+        let ids = context.rows(&IDS, [])?.iter().map(|row| row.get(0)).collect::<Result<Vec<Uuid>, _>>()?;
+        let writable: Vec<Uuid> = ids.into_iter().filter(|id| coverage.may_write_portal(*id)).collect();
+        context.row(&LIST_SOME, values![writable])?
+    } else {
+        context.row(&LIST, [])?
+    };
+    let list = row.map_or(Ok("[]".into()), |row| row.get(0))?;
+    RawValue::from_string(list).map(PortalList).map_err(Error::internal)
 }
 
 fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Portal> {
@@ -210,8 +237,16 @@ fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
 
 fn save(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let key = portal.name.as_deref().map(folded);
+    let row = PortalRow {
+        id: portal.id,
+        name: portal.name.as_deref(),
+        is_default: portal.is_default,
+        support_email: portal.support_email.as_deref(),
+        branding_id: portal.branding_id,
+    };
+    let summary = serde_json::to_string(&row).map_err(Error::internal)?;
     let doc = store::Value::json(portal)?;
-    let params = values![portal.id, key, portal.is_default, portal.created_at, portal.updated_at, doc];
+    let params = values![portal.id, key, portal.is_default, portal.created_at, portal.updated_at, summary, doc];
     context.execute(&PUT, params).map(drop)
 }
 

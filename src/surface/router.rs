@@ -66,7 +66,7 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String]) -> R
 }
 
 fn cors(origins: &[String]) -> Result<CorsLayer, String> {
-    let origins = origins.iter().map(|origin| HeaderValue::from_str(origin).map_err(|_| format!("{origin:?} is not an origin")));
+    let origins = origins.iter().map(|origin| HeaderValue::from_str(origin).map_err(|error| error.to_string()));
     let exposed =
         ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "idempotency-replayed", "retry-after"];
     Ok(CorsLayer::new()
@@ -101,14 +101,19 @@ async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, nex
     response
 }
 
-/// Parameters of a path, or that they are not UTF-8: then the path names nothing that could be there.
+/// Parameters of a path, or that they are not UTF-8.
 type PathParams = Result<RawPathParams, RawPathParamsRejection>;
+
+/// The parameters, where they could name anything: what is not text, or has U+0000 in it, does not.
+fn readable(params: PathParams) -> Option<RawPathParams> {
+    params.ok().filter(|params| params.iter().all(|(_, value)| !value.contains('\0')))
+}
 
 /// A request for an operation, through the pipeline and back.
 async fn serve(operation: &'static Operation, State(service): State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let id = request_id(&parts);
-    let Ok(params) = params else { return refuse(&Error::not_found("Route"), id) };
+    let Some(params) = readable(params) else { return refuse(&Error::not_found("Route"), id) };
     let request = request_for(id, &params, parts, body);
     let outcome = pipeline::handle(&service, operation, request).await;
     let mut response = respond(outcome, operation.surface);
@@ -181,7 +186,7 @@ async fn ready(State(service): State<Arc<Service>>, request: HttpRequest) -> Res
 async fn stay_page(State(service): State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let id = request_id(&parts);
-    let Ok(params) = params else { return refuse(&Error::not_found("Route"), id) };
+    let Some(params) = readable(params) else { return refuse(&Error::not_found("Route"), id) };
     let Some(operation) = crate::operations().iter().find(|operation| operation.id == "getStay") else {
         return refuse(&Error::internal("no guest view"), id);
     };

@@ -18,7 +18,7 @@ use crate::moment::Moment;
 use crate::service::Service;
 
 /// What a claim leaves for reading and recording, on top of the receiver's own time.
-const LEASE_MARGIN: Duration = Duration::from_secs(30);
+const LEASE_MARGIN: Duration = Duration::from_secs(5);
 /// The longest without a look: what another node left behind is found by then.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 /// How long to leave a database alone that could not be asked.
@@ -45,6 +45,7 @@ impl Dispatcher {
     /// Sends what is due, whenever something is, until `stop` says so or its sender is gone; then finishes what it began.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
         let mut sends = JoinSet::new();
+        self.take_over().await;
         while !*stop.borrow() {
             let sleep = self.begin_due(&mut sends).await;
             tokio::select! {
@@ -55,6 +56,16 @@ impl Dispatcher {
             }
         }
         finish(&mut sends).await;
+    }
+
+    /// Takes over what an earlier process on this database was about to send when it ended, where there can be no other.
+    async fn take_over(&self) {
+        if !self.0.service.store.is_private() {
+            return;
+        }
+        if let Err(error) = self.0.service.store.write(ledger::release_all).await {
+            warn(&error);
+        }
     }
 
     /// Sends what is due now, once, and waits for it; how many deliveries that were.

@@ -35,6 +35,8 @@ store::statements! {
     CLAIM = "update webhook_delivery set leased_until = ?2
         where id = any(?3) and status = 'pending' and next_attempt_at <= ?1 and (leased_until is null or leased_until <= ?1)
         returning id";
+    /// Ends every lease.
+    RELEASE_ALL = "update webhook_delivery set leased_until = null where status = 'pending' and leased_until is not null";
     /// When the next delivery becomes due, of those that are not due yet.
     NEXT = "select next_attempt_at from webhook_delivery
         where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
@@ -55,6 +57,12 @@ store::statements! {
         where organization_id = ?1 and id = ?2 and disabled_at is null";
     /// Deletes a subscription whose receiver is gone.
     DELETE = "delete from webhook_subscription where organization_id = ?1 and id = ?2";
+}
+
+/// Ends every lease: for the only process there can be on a database, before it claims anything itself.
+pub(super) fn release_all(tx: &mut Transaction<'_>) -> Result<()> {
+    tx.execute(&RELEASE_ALL, &[])?;
+    Ok(())
 }
 
 /// The right to deal with a delivery.
@@ -131,9 +139,12 @@ fn claimed(row: &Row, room: &Room, until: Timestamp) -> Result<Option<Claimed>> 
     Ok(Some(Claimed { claim, doc, place }))
 }
 
-/// The host of a URL; the URL itself where it has none, which the guard will refuse.
+/// The host of a URL and its port, since what listens there is what may be slow; the URL itself where it has none, which
+/// the guard will refuse.
 fn host(url: &str) -> String {
-    Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| url.to_owned())
+    let parsed = Url::parse(url).ok();
+    let host = parsed.as_ref().and_then(|url| Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?)));
+    host.unwrap_or_else(|| url.to_owned())
 }
 
 /// When the next delivery becomes due after `now`.

@@ -18,7 +18,7 @@ mod workflow;
 
 pub use dispatcher::Dispatcher;
 pub use outbox::enqueue;
-pub use subscriptions::{DisabledReason, disable_all_of};
+pub use subscriptions::{DisabledReason, disable_all_of, disable_events_of_member};
 pub use target::Targets;
 
 use crate::operation::Operation;

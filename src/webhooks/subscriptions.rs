@@ -42,6 +42,9 @@ store::statements! {
     /// Disables every active subscription of a credential.
     DISABLE_ALL = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential = ?2 and disabled_at is null";
+    /// Disables the active subscriptions of a member to some events, whichever app made them.
+    DISABLE_MEMBER = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
+        where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null and event = any(?5)";
 }
 
 /// Why a subscription is disabled.
@@ -356,6 +359,13 @@ pub fn disable_all_of(context: &mut Context<'_, '_>, credential: Credential, rea
         tracing::info!(%organization, credential = key, reason = reason.name(), disabled, "webhook subscriptions are disabled");
     }
     Ok(())
+}
+
+/// Disables the active subscriptions of a member to these events, whichever app made them.
+pub fn disable_events_of_member(context: &mut Context<'_, '_>, member: Uuid, events: &[Event], reason: DisabledReason) -> Result<()> {
+    let now = context.now();
+    let events: Vec<String> = events.iter().map(|event| event.name().to_owned()).collect();
+    context.execute(&DISABLE_MEMBER, values![member.to_string(), now, reason.name(), events]).map(drop)
 }
 
 #[cfg(test)]

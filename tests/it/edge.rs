@@ -12,7 +12,7 @@ on_both! {
         for (method, path) in [
             (Method::GET, "/no-such-thing"), (Method::DELETE, "/portals"), (Method::PUT, "/portals"), (Method::OPTIONS, "/portals"),
             (Method::TRACE, "/portals"), (Method::GET, "/portals/"), (Method::GET, "//portals"), (Method::GET, "/Portals"), (Method::GET, "/portals/%ff"),
-            (Method::GET, "/portals/00000000000000000000000000000000"), (Method::GET, "/portals/%00"),
+            (Method::GET, "/portals/00000000000000000000000000000000"), (Method::GET, "/portals/%00"), (Method::GET, "/reservations/%00/guest-link"),
         ] {
             let error = api.send(method, path, None).await.error(404);
             assert_eq!((&error["type"], &error["code"]), (&json!("not_found_error"), &json!("NOT_FOUND")), "{path}");
@@ -20,6 +20,10 @@ on_both! {
         // A route that is not there is not there for anyone; an id is judged once the caller is known.
         app.anonymous().get("/no-such-thing").await.error(404);
         app.anonymous().get("/portals/nonsense").await.error(401);
+        for path in ["/guest/v1/stays/%00", "/guest/v1/stays/%ff", "/stay/%00", "/stay/%ff", "/platform/v1/organizations/%ff"] {
+            Answer::of(app.http.get(format!("{}{path}", app.base))).await.error(404);
+        }
+        assert_eq!(api.send(Method::DELETE, "/webhook-subscriptions?target_url=%00", None).await.issues(), ["target_url"]);
         for path in ["/", "/api/v1", "/platform/v1/x", "/guest/v1/x", "/stay", "/stay/"] {
             Answer::of(app.http.get(format!("{}{path}", app.base))).await.error(404);
         }

@@ -137,6 +137,8 @@ fn wrong_commands_are_told_on_standard_error() {
         vec!["serve", "--webhook-timeout", "10"],
         vec!["serve", "--listen", "nowhere"],
         vec!["fly"],
+        vec!["serve", "--cors-origin", "*"],
+        vec!["serve", "--public-url", "ftp://x"],
         vec!["serve", "--database-url", "mysql://x"],
         vec!["serve", "--database-url", "postgres://127.0.0.1:1/x"],
         vec!["migrate", "--database-url", "sqlite:/no/such/directory/x.db"],

@@ -222,6 +222,29 @@ crate::support::on_both! {
         assert_eq!(api.get("/webhook-subscriptions").await.data().as_array().unwrap().len(), 1);
     }
 
+    async fn a_member_who_was_switched_off_has_none_left(app: App) {
+        let org = app.org().await;
+        let member = new_id();
+        org.member(member, None, &Permission::ALL, true).await;
+        let token = org.token_of(member, &Permission::ALL).await;
+        subscribe(&token, "task.created", "https://hooks.invalid/x").await;
+        let mut off = json!({
+            "name": "Member", "email": "member@example.com", "permissions": Permission::ALL, "propertyIds": null,
+            "isActive": false, "isTwoFactorEnrolled": true,
+        });
+        org.put(&format!("/members/{member}"), off.clone()).await;
+        token.get("/webhook-subscriptions").await.error(401);
+        off["isActive"] = json!(true);
+        org.put(&format!("/members/{member}"), off).await;
+        let listed = token.get("/webhook-subscriptions").await.data();
+        assert_eq!((&listed[0]["disabledReason"], listed[0]["disabledAt"].is_string()), (&json!("credential_invalid"), true));
+        subscribe(&token, "device.offline", "https://hooks.invalid/x").await;
+        subscribe(&token, "task.created", "https://hooks.invalid/x").await;
+        org.member(member, None, &[Permission::ViewDevices], true).await;
+        let reasons: Vec<_> = token.get("/webhook-subscriptions").await.data().as_array().unwrap().iter().map(|row| row["disabledReason"].clone()).collect();
+        assert_eq!(reasons, [json!("credential_invalid"), Value::Null, json!("permission_lost")]);
+    }
+
     async fn a_hundred_are_enough(app: App) {
         let api = app.org().await.key().await;
         let racing = (0..104).map(|number| {

@@ -107,6 +107,12 @@ impl Store {
         }
     }
 
+    /// Whether this process is the only one on the database: true for SQLite.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        matches!(self.0, Backend::Sqlite(_))
+    }
+
     /// How busy the connections are.
     #[must_use]
     pub fn load(&self) -> Load {

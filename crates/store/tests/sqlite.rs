@@ -1,0 +1,176 @@
+//! The SQLite side: what group commit promises to each operation in a batch.
+
+use std::time::{Duration, Instant};
+
+use store::{Error, Migrations, Store, Transaction, Value};
+
+store::statements! {
+    /// Writes a row.
+    INSERT = "insert into thing (id, name) values (?1, ?2)";
+    /// Every row.
+    ALL = "select id, name from thing order by id";
+    /// Rows by a list.
+    SOME = "select name from thing where id = any(?1) order by id";
+    /// A row with a name that must not be null.
+    BROKEN = "insert into thing (id, name) values (?1, null)";
+}
+
+struct Opened {
+    store: Store,
+    url: String,
+    directory: tempfile::TempDir,
+}
+
+fn migrations() -> Migrations {
+    let table = "create table thing (id blob primary key, name text not null) strict";
+    let runner = || refinery::Runner::new(&[refinery::Migration::unapplied("V1__thing", table).unwrap()]);
+    Migrations { sqlite: runner(), postgres: runner() }
+}
+
+fn open() -> Opened {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", directory.path().join("store.db").display());
+    Opened { store: Store::open(&url, &migrations()).unwrap(), url, directory }
+}
+
+fn id(number: u128) -> uuid::Uuid {
+    uuid::Uuid::from_u128(number)
+}
+
+fn insert(tx: &mut Transaction<'_>, number: u128) -> Result<u64, Error> {
+    tx.execute(&INSERT, &[Value::Uuid(id(number)), Value::from(format!("thing {number}"))])
+}
+
+async fn count(store: &Store) -> usize {
+    store.read(|tx| Ok::<_, Error>(tx.rows(&ALL, &[])?.len())).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_in_a_batch_fails_alone() {
+    let opened = open();
+    let writes = (0..200_u128).map(|number| {
+        let store = opened.store.clone();
+        tokio::spawn(async move {
+            store
+                .write(move |tx| {
+                    insert(tx, number)?;
+                    match number % 4 {
+                        0 => Ok(number),
+                        1 => Err(Error::Configuration("it changed its mind".into())),
+                        2 => tx.execute(&BROKEN, &[Value::Uuid(id(1_000 + number))]).map(|_| number),
+                        _ => panic!("it gave up"),
+                    }
+                })
+                .await
+        })
+    });
+    let writes: Vec<_> = writes.collect();
+    for (number, write) in writes.into_iter().enumerate() {
+        match (number % 4, write.await) {
+            (0, Ok(Ok(answer))) => assert_eq!(answer, number as u128),
+            (1, Ok(Err(Error::Configuration(_)))) | (2, Ok(Err(Error::Defect(_)))) => {}
+            (3, Err(panicked)) => assert!(panicked.is_panic()),
+            (_, outcome) => panic!("{number}: {outcome:?}"),
+        }
+    }
+    assert_eq!(count(&opened.store).await, 50);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_acknowledged_is_there_for_whoever_opens_the_file_next() {
+    let opened = open();
+    opened.store.write(|tx| insert(tx, 1)).await.unwrap();
+    let other = Store::open(&opened.url, &migrations()).unwrap();
+    assert_eq!(count(&other).await, 1);
+    assert!(opened.directory.path().join("store.db").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_cannot_write_and_sees_one_state() {
+    let opened = open();
+    let refused = opened.store.read(|tx| insert(tx, 1)).await;
+    assert!(refused.is_err(), "{refused:?}");
+    opened.store.write(|tx| insert(tx, 1)).await.unwrap();
+    let store = opened.store.clone();
+    let (begun, proceed) = (std::sync::mpsc::channel::<()>(), std::sync::mpsc::channel::<()>());
+    let reading = tokio::spawn({
+        let (begun, proceed) = (begun.0, proceed.1);
+        async move {
+            store
+                .read(move |tx| {
+                    let before = tx.rows(&ALL, &[])?.len();
+                    begun.send(()).unwrap();
+                    proceed.recv().unwrap();
+                    Ok::<_, Error>((before, tx.rows(&ALL, &[])?.len()))
+                })
+                .await
+        }
+    });
+    tokio::task::spawn_blocking(move || begun.1.recv()).await.unwrap().unwrap();
+    opened.store.write(|tx| insert(tx, 2)).await.unwrap();
+    proceed.0.send(()).unwrap();
+    assert_eq!(reading.await.unwrap().unwrap(), (1, 1));
+    assert_eq!(count(&opened.store).await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_are_parameters() {
+    let opened = open();
+    for number in 1..=3 {
+        opened.store.write(move |tx| insert(tx, number)).await.unwrap();
+    }
+    let names = |ids: Vec<uuid::Uuid>| {
+        let store = opened.store.clone();
+        async move {
+            let rows = store.read(move |tx| tx.rows(&SOME, &[Value::Uuids(ids)])).await;
+            rows.unwrap().iter().map(|row| row.get::<String>(0).unwrap()).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(names(vec![id(3), id(1), id(9)]).await, ["thing 1", "thing 3"]);
+    assert_eq!(names(Vec::new()).await, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_someone_else_holds_is_unavailable_and_then_is_not() {
+    let opened = open();
+    let path = opened.url.strip_prefix("sqlite:").unwrap();
+    let other = rusqlite::Connection::open(path).unwrap();
+    other.execute_batch("begin immediate").unwrap();
+    let started = Instant::now();
+    let refused = opened.store.write(|tx| insert(tx, 1)).await;
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert_eq!(count(&opened.store).await, 0, "reading goes on");
+    other.execute_batch("rollback").unwrap();
+    opened.store.write(|tx| insert(tx, 2)).await.unwrap();
+    assert_eq!(count(&opened.store).await, 1, "what was refused was not done later");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_fails_the_batch_whole_and_is_recovered_from() {
+    let opened = open();
+    opened.store.write(|tx| insert(tx, 1)).await.unwrap();
+    // A limit on the file's pages is a full disk to everything that writes to it.
+    opened.store.write(|tx| tx.execute(&FEW_PAGES, &[])).await.ok();
+    let large = |number: u128| {
+        let store = opened.store.clone();
+        async move { store.write(move |tx| tx.execute(&INSERT, &[Value::Uuid(id(number)), Value::from("x".repeat(1 << 20))])).await }
+    };
+    let refused = large(2).await;
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    assert_eq!(count(&opened.store).await, 1);
+    opened.store.write(|tx| tx.execute(&MANY_PAGES, &[])).await.ok();
+    large(3).await.unwrap();
+    assert_eq!(count(&opened.store).await, 2);
+}
+
+static FEW_PAGES: store::Statement = store::Statement::new("pragma max_page_count = 20");
+static MANY_PAGES: store::Statement = store::Statement::new("pragma max_page_count = 100000");
+
+#[test]
+fn what_cannot_be_opened_is_told() {
+    for url in ["mysql://x", "sqlite:/no/such/directory/x.db", "postgres://127.0.0.1:1/x", "postgres://127.0.0.1:1/x?sslmode=sometimes"] {
+        let refused = Store::open(url, &migrations()).map(drop);
+        assert!(matches!(refused, Err(Error::Configuration(_))), "{url}: {refused:?}");
+    }
+}
