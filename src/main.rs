@@ -27,9 +27,12 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is logged where `VESTIBULE_LOG` does not say: this program from `info`, the libraries that talk much from `warn`.
+const LOGGED: &str = "info,rmcp=warn,refinery_core=warn,postgres=warn,tokio_postgres=warn";
+
 /// Pretty on a terminal, JSON otherwise; on standard error, so that standard output stays for answers.
 fn log() {
-    let filter = EnvFilter::try_from_env("VESTIBULE_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn,refinery_core=warn"));
+    let filter = EnvFilter::try_from_env("VESTIBULE_LOG").unwrap_or_else(|_| EnvFilter::new(LOGGED));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if std::io::stderr().is_terminal() {
         builder.with_target(false).init();

@@ -89,6 +89,10 @@ impl Server {
         if tokio::time::timeout(DRAIN_DEADLINE, all).await.is_err() {
             tracing::warn!("what was in flight did not finish in time");
         }
+        let store = self.service.store.clone();
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || store.settle()).await {
+            tracing::warn!(%error, "the write-ahead log stays beside the database");
+        }
     }
 }
 

@@ -23,11 +23,13 @@ use crate::translations::{self, ENGLISH, SourceTable};
 use crate::values;
 
 store::statements! {
-    /// The portals of an organization: the list as it is answered.
-    LIST = "select '[' || coalesce(string_agg(summary, ',' order by created_at, id), '') || ']' from portal where organization_id = ?1";
+    /// The portals of an organization: the list as it is answered. The rows come in order from an index; an order within
+    /// the aggregate would sort the texts themselves.
+    LIST = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
+        (select summary from portal where organization_id = ?1 order by created_at, id) as portals";
     /// The same for some portals only.
-    LIST_SOME = "select '[' || coalesce(string_agg(summary, ',' order by created_at, id), '') || ']' from portal
-        where organization_id = ?1 and id = any(?2)";
+    LIST_SOME = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
+        (select summary from portal where organization_id = ?1 and id = any(?2) order by created_at, id) as portals";
     /// The ids of an organization's portals.
     IDS = "select id from portal where organization_id = ?1";
     /// A portal.

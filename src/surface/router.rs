@@ -159,7 +159,11 @@ fn json(status: u16, body: String) -> Response {
 
 /// An error in the envelope.
 pub(crate) fn refuse(error: &Error, id: Uuid) -> Response {
-    json(error.kind().status(), error_body(error, id))
+    let mut response = json(error.kind().status(), error_body(error, id));
+    if let Some(seconds) = error.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
 }
 
 /// Every path and every method that is no route.

@@ -113,6 +113,15 @@ impl Store {
         matches!(self.0, Backend::Sqlite(_))
     }
 
+    /// Folds what SQLite has written beside the database file into it, so that the file alone is the database. Blocks; for
+    /// when everything else is done.
+    pub fn settle(&self) -> Result<()> {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.settle(),
+            Backend::Postgres(_) => Ok(()),
+        }
+    }
+
     /// How busy the connections are.
     #[must_use]
     pub fn load(&self) -> Load {

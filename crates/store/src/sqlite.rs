@@ -26,6 +26,7 @@ pub(crate) struct Sqlite {
     reads: Sender<Read>,
     writes: Sender<Write>,
     counts: Arc<Counts>,
+    path: Arc<Path>,
 }
 
 #[derive(Default)]
@@ -65,7 +66,7 @@ impl Sqlite {
         }
         let writer_counts = counts.clone();
         spawn("sqlite-write".into(), move || serve_writes(&connection, &to_write, &writer_counts))?;
-        Ok(Self { reads, writes, counts })
+        Ok(Self { reads, writes, counts, path: path.into() })
     }
 
     pub(crate) async fn read<T, E>(
@@ -106,6 +107,11 @@ impl Sqlite {
         let write: Write = Box::new(move |connection| if begun.begin() { run(connection, work, sender) } else { Ran::Skipped });
         drop(self.writes.send(write));
         job::answer(limit, progress, receiver).await
+    }
+
+    pub(crate) fn settle(&self) -> Result<()> {
+        let connection = connect(&self.path, false)?;
+        connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(())).map_err(Error::from)
     }
 
     pub(crate) fn load(&self) -> Load {

@@ -82,7 +82,11 @@ async fn what_is_acknowledged_is_there_for_whoever_opens_the_file_next() {
     opened.store.write(|tx| insert(tx, 1)).await.unwrap();
     let other = Store::open(&opened.url, &migrations()).unwrap();
     assert_eq!(count(&other).await, 1);
-    assert!(opened.directory.path().join("store.db").exists());
+    opened.store.settle().unwrap();
+    let copy = opened.directory.path().join("copy.db");
+    std::fs::copy(opened.directory.path().join("store.db"), &copy).unwrap();
+    let copied = Store::open(&format!("sqlite:{}", copy.display()), &migrations()).unwrap();
+    assert_eq!(count(&copied).await, 1, "the file alone is the database");
 }
 
 #[tokio::test(flavor = "multi_thread")]
