@@ -59,6 +59,12 @@ impl<'c, 't> Context<'c, 't> {
         Self::open(system, organization, access, &ORGANIZATION)
     }
 
+    /// An organization that this transaction has read already, for reading on.
+    #[must_use]
+    pub fn of_known(system: System<'c, 't>, organization: Organization, access: &'c Access) -> Self {
+        Self { system, organization, access }
+    }
+
     /// Opens an organization for writing: locks it and raises its revision.
     pub fn for_writing(system: System<'c, 't>, organization: Uuid, access: &'c Access) -> Result<Self> {
         Self::open(system, organization, access, &LOCK_ORGANIZATION)

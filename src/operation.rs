@@ -321,6 +321,19 @@ impl Declaration {
         self.0
     }
 
+    /// Runs within the caller's organization and answers JSON text of the type `O`, which the database put together: for
+    /// lists whose rows were serialized when they were written.
+    pub fn run_text<I, O>(mut self, work: impl Fn(&mut Context<'_, '_>, I) -> Result<String> + Send + Sync + 'static) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + 'static,
+        O: JsonSchema + 'static,
+    {
+        self.0.input = Box::new(I::json_schema);
+        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
+        self.0.work = Work::Tenant(Box::new(move |context, input| Ok(Answer { data: work(context, typed(input)?)?, pagination: None })));
+        self.0
+    }
+
     /// Runs within the caller's organization and answers a page of a list.
     pub fn pages<I, O>(
         mut self,

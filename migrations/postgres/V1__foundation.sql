@@ -121,7 +121,8 @@ create table portal (
     doc jsonb not null,
     primary key (organization_id, id)
 );
-create index portal_in_order on portal (organization_id, created_at, id);
+-- The list is read from this index alone.
+create index portal_in_order on portal (organization_id, created_at, id) include (summary);
 create unique index portal_name on portal (organization_id, name_key);
 create unique index portal_default on portal (organization_id) where is_default;
 

@@ -194,10 +194,13 @@ fn read(
 ) -> Result<Success> {
     let input = operation.shape().validate(operation, arguments, caller.country(), now)?;
     let system = System { tx, now, ids: &service.ids, public_url: &service.public_url, has_deliveries: false };
-    let answer = match (&operation.work, caller.organization()) {
-        (Work::Tenant(work), Some(id)) => work(&mut Context::for_reading(system, id, caller.access())?, input),
+    let answer = match (&operation.work, caller) {
+        (Work::Tenant(work), Caller::Tenant(Identified { access, organization })) => {
+            work(&mut Context::of_known(system, organization.clone(), access), input)
+        }
+        (Work::Tenant(work), Caller::Platform(access, Some(id))) => work(&mut Context::for_reading(system, *id, access)?, input),
+        (Work::Tenant(_), Caller::Platform(_, None)) => Err(Error::not_found("Organization")),
         (Work::System(work), _) => work(&mut { system }, input),
-        (Work::Tenant(_), None) => Err(Error::not_found("Organization")),
     }?;
     Ok(Success { status: operation.status, body: success_body(&answer, request_id), is_replay: false })
 }
