@@ -16,6 +16,57 @@ on_both! {
     }
 }
 
+/// Connections that the server closed are replaced: the next requests are answered, on new ones.
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_connections_are_replaced() {
+    let Some(app) = App::on_postgres(&[]).await else { return };
+    let api = app.org().await.key().await;
+    futures_util::future::join_all((0..8).map(|_| api.get("/portals"))).await;
+    let url = app.database_url.clone();
+    let closed = tokio::task::spawn_blocking(move || {
+        let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+        let others =
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+        client.query(others, &[]).unwrap().len()
+    })
+    .await
+    .unwrap();
+    assert!(closed > 0);
+    for answer in futures_util::future::join_all((0..8).map(|_| api.get("/portals"))).await {
+        answer.data();
+    }
+    api.post("/portals", serde_json::json!({ "name": "After" })).await.data();
+}
+
+/// Work that waits too long for another's transaction is 503 within five seconds; once that is over it is done.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_organization_is_unavailable_and_then_is_not() {
+    let Some(app) = App::on_postgres(&[]).await else { return };
+    let org = app.org().await;
+    let api = org.key().await;
+    let url = app.database_url.clone();
+    let id = org.id;
+    let (locked, release) = (tokio::sync::oneshot::channel(), std::sync::mpsc::channel::<()>());
+    let holder = tokio::task::spawn_blocking(move || {
+        let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+        let mut transaction = client.transaction().unwrap();
+        transaction.execute("select 1 from organization where id = $1::text::uuid for update", &[&id.to_string()]).unwrap();
+        locked.0.send(()).unwrap();
+        release.1.recv().unwrap();
+    });
+    locked.1.await.unwrap();
+    let started = std::time::Instant::now();
+    let answer = api.post("/portals", serde_json::json!({ "name": "Waits" })).await;
+    let error = answer.error(503);
+    assert_eq!((&error["type"], &error["code"]), (&"service_unavailable".into(), &"SERVICE_UNAVAILABLE".into()));
+    assert!(answer.header("retry-after").is_some());
+    assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
+    api.get("/portals").await.data();
+    release.0.send(()).unwrap();
+    holder.await.unwrap();
+    assert_eq!(api.post("/portals", serde_json::json!({ "name": "Waits" })).await.status, 201);
+}
+
 /// Every file that declares statements is in the list that the test above prepares.
 #[test]
 fn every_declaration_is_listed() {
