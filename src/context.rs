@@ -4,10 +4,9 @@ use jiff::Timestamp;
 use store::{Row, Statement, Transaction, Value};
 use uuid::Uuid;
 
-use crate::access::{Access, Permission, Reach};
+use crate::access::{Access, Organization, Permission, Reach, Settings};
 use crate::ambient::Ids;
 use crate::error::{Error, Result};
-use crate::platform::{Organization, Settings};
 
 store::statements! {
     /// Begins every write: writers of one organization queue up here, and its revision names the state they leave.

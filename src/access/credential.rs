@@ -7,10 +7,9 @@ use sha2::{Digest, Sha256};
 use store::{Json, Row, Transaction, Value};
 use uuid::Uuid;
 
-use super::{Permission, Permissions, Reach};
+use super::{AccessToken, ApiKey, Member, Organization, Permission, Permissions, Reach, Settings};
 use crate::ambient::Ids;
 use crate::error::{Error, Kind, Result};
-use crate::platform::{AccessToken, ApiKey, Member, Organization, Settings};
 
 store::statements! {
     /// An API key and its organization, by the hash of the token.

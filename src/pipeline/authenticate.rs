@@ -9,11 +9,10 @@ use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
 use super::{Caller, Head};
-use crate::access::{self, Access, Identified};
+use crate::access::{self, Access, Identified, Organization, Settings};
 use crate::error::{Error, Kind, Result};
 use crate::format;
 use crate::operation::{Operation, Surface, Work};
-use crate::platform::{Organization, Settings};
 use crate::service::Service;
 
 store::statements! {

@@ -178,7 +178,7 @@ impl Caller {
     fn country(&self) -> &str {
         match self {
             Self::Tenant(identified) => &identified.organization.settings.country.0,
-            Self::Platform(..) => crate::platform::DEFAULT_COUNTRY,
+            Self::Platform(..) => crate::access::DEFAULT_COUNTRY,
         }
     }
 }

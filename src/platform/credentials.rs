@@ -9,7 +9,7 @@ use serde_json::json;
 use store::{Json, Row};
 use uuid::Uuid;
 
-use crate::access::{self, Credential, Permission};
+use crate::access::{self, AccessToken, ApiKey, Credential, Member, Permission};
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::events::Event;
@@ -43,46 +43,6 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     /// Disconnects an app from a member.
     DELETE_TOKENS = "delete from access_token where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
-}
-
-/// An API key as it is stored.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ApiKey {
-    /// What it is for.
-    pub name: String,
-    /// What it may do.
-    pub permissions: Vec<Permission>,
-    /// When it stops working by itself.
-    pub expires_at: Option<Moment>,
-}
-
-/// A member as they are stored.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Member {
-    /// The member's name.
-    pub name: String,
-    /// The member's mail address.
-    pub email: String,
-    /// What they may do, and so what a token of theirs may do at the most.
-    pub permissions: Vec<Permission>,
-    /// The properties they reach; null is every property.
-    pub property_ids: Option<Vec<Uuid>>,
-    /// Whether they may do anything at all.
-    pub is_active: bool,
-    /// Whether they have enrolled in two-factor authentication.
-    pub is_two_factor_enrolled: bool,
-}
-
-/// An access token as it is stored.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AccessToken {
-    /// What it grants, as far as the member holds it.
-    pub permissions: Vec<Permission>,
-    /// When it stops working by itself.
-    pub expires_at: Option<Moment>,
 }
 
 /// A moment that has not passed, as the schema of an expiry.

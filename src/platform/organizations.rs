@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::access::{DEFAULT_COUNTRY, Settings};
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::field::{Country, Label, Language};
@@ -22,33 +23,8 @@ store::statements! {
     ORGANIZATION_TIMES = "select created_at, updated_at from organization where id = ?1";
 }
 
-/// The region assumed for phone numbers where an organization names none.
-pub const DEFAULT_COUNTRY: &str = "US";
 /// The language every organization has.
 const ENGLISH: &str = "en";
-
-/// An organization as every request knows it.
-#[derive(Debug, Clone)]
-pub struct Organization {
-    /// Which one.
-    pub id: Uuid,
-    /// What it has set.
-    pub settings: Settings,
-}
-
-/// What an organization has set.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Settings {
-    /// The organization's name.
-    pub name: String,
-    /// The region assumed for phone numbers without a prefix.
-    pub country: Country,
-    /// The languages guests are addressed in; English is always one.
-    pub languages: Vec<String>,
-    /// Whether members must have enrolled in two-factor authentication.
-    pub is_two_factor_required: bool,
-}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

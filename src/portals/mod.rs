@@ -1,6 +1,5 @@
 //! Guest portals and their brandings (spec: Guest portals and brandings).
 
-mod assignment;
 mod branding;
 mod branding_operations;
 mod portal;
@@ -18,9 +17,9 @@ pub(crate) use serving::{Coverage, effective_portal};
 use crate::operation::Operation;
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [assignment::STATEMENTS, branding_operations::STATEMENTS, portal_operations::STATEMENTS, serving::STATEMENTS].concat()
+    [branding_operations::STATEMENTS, portal_operations::STATEMENTS, serving::STATEMENTS].concat()
 }
 
 pub(crate) fn operations() -> Vec<Operation> {
-    [portal_operations::operations(), branding_operations::operations(), assignment::operations()].into_iter().flatten().collect()
+    [portal_operations::operations(), branding_operations::operations()].into_iter().flatten().collect()
 }

@@ -1,5 +1,6 @@
 //! Entity scopes: what steps, manuals and portals are assigned to (spec: Entity scopes).
 
+mod assign_portal;
 mod operations;
 
 use schemars::JsonSchema;
@@ -7,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-pub(crate) use operations::operations;
-
 use crate::context::Context;
 use crate::error::Result;
+use crate::operation::Operation;
 use crate::platform::Kind;
 use crate::portals::Coverage;
 use crate::values;
@@ -30,7 +30,11 @@ store::statements! {
 }
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    STATEMENTS.to_vec()
+    [STATEMENTS, assign_portal::STATEMENTS].concat()
+}
+
+pub(crate) fn operations() -> Vec<Operation> {
+    [operations::operations(), assign_portal::operations()].into_iter().flatten().collect()
 }
 
 /// What can be assigned.

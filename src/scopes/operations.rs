@@ -64,7 +64,7 @@ impl WriteScopes {
     }
 }
 
-pub(crate) fn operations() -> Vec<Operation> {
+pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
     let write = |id, path, summary, change| {
         Operation::public(id, Method::POST, path, Needs::Permission(ModifyProperties))

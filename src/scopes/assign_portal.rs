@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::portal_operations;
-use super::serving::Coverage;
+use super::{assign_portal, unassign_portal};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::operation::{Needs, Operation};
 use crate::platform::{Kind, exists};
-use crate::{scopes, values};
+use crate::portals::{Coverage, find_portal};
+use crate::values;
 
 store::statements! {
     /// The portal assigned to a property itself.
@@ -63,7 +63,7 @@ fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<Assigned
     }
     let portal = input.portal_settings_id.into_sent().flatten();
     if let Some(id) = portal {
-        let found = portal_operations::find(context, id)?.ok_or_else(|| Error::not_found("Portal"))?;
+        let found = find_portal(context, id)?.ok_or_else(|| Error::not_found("Portal"))?;
         // What serves nothing is readable, so an unreadable portal serves something.
         if found.is_default && !Coverage::load(context)?.may_read_portal(id) {
             return Err(Error::forbidden("This portal cannot be assigned by a caller limited to some properties."));
@@ -72,10 +72,10 @@ fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<Assigned
     let current = context.row(&PORTAL_OF, values![property])?.map(|row| row.get::<Uuid>(0)).transpose()?;
     if current != portal {
         if let Some(current) = current {
-            scopes::unassign_portal(context, current, property)?;
+            unassign_portal(context, current, property)?;
         }
         if let Some(portal) = portal {
-            scopes::assign_portal(context, portal, property)?;
+            assign_portal(context, portal, property)?;
         }
     }
     Ok(AssignedPortal { id: property, portal_settings_id: portal })
