@@ -170,7 +170,7 @@ impl Kind {
                 json!({
                     "name": text(), "timezone": { "type": "string", "format": "time-zone" },
                     "country": { "type": "string", "format": "country" }, "propertyGroupId": or_null(id()),
-                    "tagIds": { "type": "array", "items": id(), "maxItems": 1000 }, "address": { "type": ["string", "object", "null"] },
+                    "tagIds": or_null(json!({ "type": "array", "items": id(), "maxItems": 1000 })), "address": { "type": ["string", "object", "null"] },
                     "checkInTime": or_null(time_of_day()), "checkOutTime": or_null(time_of_day()),
                 }),
             ),
@@ -187,7 +187,7 @@ impl Kind {
                         },
                     },
                     "isReturningGuest": or_null(flag()), "adults": or_null(count()), "children": or_null(count()),
-                    "verificationStatus": one_of(&["unverified", "pending", "verified", "failed"]),
+                    "verificationStatus": or_null(one_of(&["unverified", "pending", "verified", "failed"])),
                 }),
             ),
             Self::Task => (
@@ -349,7 +349,7 @@ pub struct Property {
     pub property_group_id: Option<Uuid>,
     /// Its tags.
     #[serde(default)]
-    pub tag_ids: Vec<Uuid>,
+    pub tag_ids: Option<Vec<Uuid>>,
     /// As the platform writes addresses.
     #[serde(default)]
     pub address: Option<Value>,

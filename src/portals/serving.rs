@@ -33,7 +33,7 @@ store::statements! {
 /// The portal that one property gets.
 pub(crate) fn effective_portal(context: &mut Context<'_, '_>, property: Uuid) -> Result<Option<Resolved>> {
     let Some(record) = typed::<Property>(context, Kind::Property, property)? else { return Ok(None) };
-    let placement = Placement { property, group: record.property_group_id, tags: record.tag_ids };
+    let placement = Placement { property, group: record.property_group_id, tags: record.tag_ids.unwrap_or_default() };
     let targets: Vec<Uuid> = placement.tags.iter().copied().chain(placement.group).chain([property]).collect();
     let default = default_portal(context)?;
     let rows = context.rows(&ASSIGNMENTS_TO, values![targets])?;

@@ -131,6 +131,10 @@ on_both! {
         let stay = org.reservation(Some(flat)).await;
         org.delete_record("tag", one).await;
         org.delete_record("property_group", group).await;
+        let bare = json!({ "name": "F", "timezone": "Europe/Madrid", "country": "ES", "tagIds": null, "propertyGroupId": null, "checkInTime": null });
+        let bare = org.record("property", bare).await;
+        assert_eq!(org.guest_view(org.reservation(Some(bare)).await).await["property"]["id"], json!(bare));
+        org.delete_record("property", bare).await;
         let read = api.get("/properties").await.data()[0].clone();
         assert_eq!((&read["tagIds"], &read["propertyGroupId"]), (&json!([two]), &Value::Null));
         org.delete_record("property", flat).await;

@@ -20,7 +20,6 @@ pub const PLATFORM_KEY: &str = "pk_test";
 macro_rules! on_both {
     ($($(#[$meta:meta])* async fn $name:ident($app:ident: $type:ty $(, $flags:expr)?) $body:block)*) => {
         $(mod $name {
-            #[allow(unused_imports, clippy::allow_attributes, reason = "not every test needs all that its file imports")]
             use super::*;
 
             async fn run($app: $type) $body
