@@ -13,8 +13,6 @@ use crate::access::Credential;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
-/// Credentials between two clearings of those that have been silent for a minute.
-const SWEEP_EVERY: usize = 1_024;
 
 /// How a caller stands with its limit after this request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +31,14 @@ pub struct Standing {
 pub struct RateLimits {
     per_minute: u32,
     per_second: u32,
-    logs: Mutex<HashMap<Credential, VecDeque<Duration>>>,
+    logs: Mutex<Logs>,
+}
+
+/// Who has used how much, and when those that fell silent were last forgotten.
+#[derive(Default)]
+struct Logs {
+    of: HashMap<Credential, VecDeque<Duration>>,
+    swept: Duration,
 }
 
 impl RateLimits {
@@ -51,10 +56,11 @@ impl RateLimits {
             return None;
         }
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        if logs.len() % SWEEP_EVERY == SWEEP_EVERY - 1 {
-            logs.retain(|_, log| log.back().is_some_and(|last| elapsed.saturating_sub(*last) < MINUTE));
+        if elapsed.saturating_sub(logs.swept) >= MINUTE {
+            logs.of.retain(|_, log| log.back().is_some_and(|last| elapsed.saturating_sub(*last) < MINUTE));
+            logs.swept = elapsed;
         }
-        let log = logs.entry(credential).or_default();
+        let log = logs.of.entry(credential).or_default();
         Some(take(log, self.per_minute, self.per_second, elapsed, now))
     }
 }

@@ -177,7 +177,8 @@ async fn retried(app: &App, receiver: &Receiver) -> crate::support::receiver::De
     let moving = async {
         loop {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            app.clock.advance(Duration::from_secs(1));
+            // Longer than any pause here, and far shorter than the lease of a delivery that is under way.
+            app.clock.advance(Duration::from_millis(100));
             app.server.service.dispatch.notify_one();
         }
     };
