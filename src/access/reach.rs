@@ -36,12 +36,6 @@ impl Reach {
         property.is_none_or(|id| self.covers(id))
     }
 
-    /// Whether every one of these properties is within reach.
-    #[must_use]
-    pub fn covers_all(&self, properties: impl IntoIterator<Item = Uuid>) -> bool {
-        properties.into_iter().all(|id| self.covers(id))
-    }
-
     /// The two parameters by which a statement asks for it: `(?n or property_id = any(?m))`.
     #[must_use]
     pub fn parameters(&self) -> [Value; 2] {

@@ -14,12 +14,12 @@ use sha2::{Digest, Sha256};
 use store::Transaction;
 
 use super::Success;
-use super::request::{Arguments, Head, is_public};
+use super::request::{Arguments, Head};
 use crate::access::Credential;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::json::fingerprint;
-use crate::operation::Operation;
+use crate::operation::{Operation, Surface};
 use crate::values;
 
 /// The header, in lower case.
@@ -53,7 +53,7 @@ impl Key {
     /// The key sent, where one counts: on a POST of the public interface. 400 for one that is blank, too long, sent twice
     /// or not text.
     pub(super) fn of(operation: &Operation, request: &Head, credential: Credential) -> Result<Option<Self>> {
-        if operation.method != http::Method::POST || !is_public(operation.surface) || request.is_tool_call {
+        if operation.method != http::Method::POST || operation.surface != Surface::Public || request.is_tool_call {
             return Ok(None);
         }
         let refuse = |reason: &str| Err(Error::new(Kind::Validation, format!("The Idempotency-Key {reason}.")));

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::json;
-use crate::operation::{Operation, Surface};
+use crate::operation::Operation;
 
 /// How long a client may take to send a body.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
@@ -129,9 +129,4 @@ fn is_json(value: &HeaderValue) -> bool {
             Some(_) => true,
             None => false,
         })
-}
-
-/// Whether a surface has rate limits and idempotency keys: only the public one.
-pub(crate) const fn is_public(surface: Surface) -> bool {
-    matches!(surface, Surface::Public)
 }

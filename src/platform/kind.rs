@@ -432,15 +432,6 @@ pub struct Task {
     pub assignee_id: Option<Uuid>,
 }
 
-/// What the rules read of a review.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Review {
-    /// Keys of the photos, which the platform holds.
-    #[serde(default)]
-    pub photo_keys: Option<Vec<String>>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

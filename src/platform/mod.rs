@@ -7,7 +7,7 @@ mod reads;
 mod records;
 mod sync;
 
-pub use kind::{Guest, Kind, Property, Reservation, ReservationStatus, Review, Task, TaskStatus};
+pub use kind::{Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus};
 pub use records::{Record, find_record, get_record};
 pub(crate) use records::{exists, typed};
 pub use sync::MAX_RECORDS;
