@@ -68,6 +68,12 @@ pub struct ServeFlags {
     /// How long a receiver may take to answer.
     #[arg(long, env = "VESTIBULE_WEBHOOK_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub webhook_timeout: Duration,
+    /// A LibreTranslate-compatible service; without one nothing is machine-translated.
+    #[arg(long, env = "VESTIBULE_TRANSLATOR_URL", value_name = "URL", value_parser = translator_url)]
+    pub translator_url: Option<String>,
+    /// That service's API key, where it wants one.
+    #[arg(long, env = "VESTIBULE_TRANSLATOR_KEY", value_name = "KEY", hide_env_values = true)]
+    pub translator_key: Option<String>,
     /// Requests a minute per credential; 0 switches the window off.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000)]
     pub rate_limit_per_minute: u32,
@@ -124,11 +130,20 @@ fn origin(text: &str) -> Result<String, String> {
 }
 
 fn public_url(text: &str) -> Result<String, String> {
+    address(text, "https://stay.example.com")
+}
+
+fn translator_url(text: &str) -> Result<String, String> {
+    address(text, "https://translate.example.com")
+}
+
+/// An http or https address that paths are put behind, without a slash at its end.
+fn address(text: &str, example: &str) -> Result<String, String> {
     let is_base =
         |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none() && url.fragment().is_none();
     match Url::parse(text) {
         Ok(url) if is_base(&url) => Ok(text.trim_end_matches('/').to_owned()),
-        _ => Err(format!("{text:?} is not an address such as https://stay.example.com")),
+        _ => Err(format!("{text:?} is not an address such as {example}")),
     }
 }
 
@@ -147,11 +162,12 @@ mod tests {
     fn addresses_are_what_they_are_to_be() {
         assert_eq!(origin("https://app.example").as_deref(), Ok("https://app.example"));
         assert_eq!(public_url("https://stay.example.com/guests/").as_deref(), Ok("https://stay.example.com/guests"));
+        assert_eq!(translator_url("http://localhost:5000/").as_deref(), Ok("http://localhost:5000"));
         for text in ["*", "null", "not an origin", "https://app.example/", "https://app.example/path", "ftp://x", "app.example"] {
             assert!(origin(text).is_err(), "{text}");
         }
         for text in ["", "not a url", "ftp://x", "stay.example.com", "https://stay.example.com/?x"] {
-            assert!(public_url(text).is_err(), "{text}");
+            assert!(public_url(text).is_err() && translator_url(text).is_err(), "{text}");
         }
     }
 

@@ -31,11 +31,26 @@ pub struct System<'c, 't> {
     pub ids: &'c Ids,
     /// The address guests and receivers see, without a slash at its end.
     pub public_url: &'c str,
-    /// Set when something was put into the outbox.
-    pub has_deliveries: bool,
+    /// What is to be woken once this is committed.
+    pub wakes: Wakes,
+}
+
+/// Which background work has something to do once a transaction is committed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wakes {
+    /// The webhook dispatcher: something was put into the outbox.
+    pub deliveries: bool,
+    /// The translator: a text was queued.
+    pub translations: bool,
 }
 
 impl System<'_, '_> {
+    /// Locks an organization, as every write on one begins; what it has set, or `None` where it is not there yet.
+    pub fn lock(&mut self, organization: Uuid) -> Result<Option<Settings>> {
+        let row = self.tx.row(&LOCK_ORGANIZATION, &[organization.into()])?;
+        Ok(row.map(|row| row.get(0).map(|store::Json(settings)| settings)).transpose()?)
+    }
+
     /// A fresh id.
     #[must_use]
     pub fn new_id(&self) -> Uuid {
@@ -136,12 +151,17 @@ impl<'c, 't> Context<'c, 't> {
 
     /// Notes that there is something to deliver once this is committed.
     pub fn wake_dispatcher(&mut self) {
-        self.system.has_deliveries = true;
+        self.system.wakes.deliveries = true;
     }
 
-    /// Whether there is something to deliver once this is committed.
+    /// Notes that there is something to translate once this is committed.
+    pub fn wake_translator(&mut self) {
+        self.system.wakes.translations = true;
+    }
+
+    /// What is to be woken once this is committed.
     #[must_use]
-    pub fn has_deliveries(&self) -> bool {
-        self.system.has_deliveries
+    pub fn wakes(&self) -> Wakes {
+        self.system.wakes
     }
 }

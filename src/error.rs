@@ -178,6 +178,13 @@ impl Error {
         error
     }
 
+    /// Says it in these words, which the spec or the contract fixes.
+    #[must_use]
+    pub fn with_message(mut self, message: &'static str) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
     /// Adds the machine key of a business reason (`details.key`).
     #[must_use]
     pub fn with_key(mut self, key: &'static str) -> Self {

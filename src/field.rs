@@ -231,8 +231,59 @@ text!(
     Text2000, { "type": "string", "maxLength": 2000 }
 );
 text!(
+    /// A text of 1 to 200 characters, not blank.
+    Text200, { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "\\S" }
+);
+text!(
+    /// A long text of up to 50,000 characters, as it is.
+    Text50000, { "type": "string", "maxLength": 50_000 }
+);
+text!(
     /// A long guest-facing text: up to 6000 characters after trimming.
     Copy6000, { "type": "string", "maxLength": 6000, "x-trimmed": true }
+);
+
+/// Declares a number type that is checked by a JSON Schema before it is ever made.
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident($type:ty), $maximum:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub $type);
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                schemars::json_schema!({ "type": "integer", "minimum": 0, "maximum": $maximum })
+            }
+        }
+
+        impl From<$name> for $type {
+            fn from(number: $name) -> Self {
+                number.0
+            }
+        }
+    };
+}
+
+number!(
+    /// A number of things, of days or of nights, or a place in an order.
+    Count(u32), i32::MAX
+);
+number!(
+    /// An age in years.
+    Age(u32), 150
+);
+number!(
+    /// An amount in cents, as far as every JSON reader counts exactly.
+    Cents(u64), 9_007_199_254_740_991_u64
 );
 
 impl HexColor {

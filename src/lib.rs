@@ -20,6 +20,7 @@ pub mod operation;
 pub mod pipeline;
 pub mod platform;
 pub mod portals;
+pub mod precheck;
 pub mod scopes;
 pub mod server;
 pub mod service;
@@ -36,6 +37,7 @@ use operation::Operation;
 pub fn operations() -> &'static [Operation] {
     static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
         [
+            precheck::operations(),
             portals::operations(),
             scopes::operations(),
             translations::operations(),
@@ -59,6 +61,7 @@ pub fn statements() -> Vec<&'static store::Statement> {
         pipeline::statements(),
         platform::statements(),
         portals::statements(),
+        precheck::statements(),
         scopes::statements(),
         translations::statements(),
         webhooks::statements(),

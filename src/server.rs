@@ -19,6 +19,7 @@ use crate::config::{DatabaseFlags, ServeFlags};
 use crate::pipeline::{self, InFlight, RateLimits};
 use crate::service::{Service, Settings};
 use crate::surface::{self, Metrics};
+use crate::translations::Translator;
 use crate::webhooks::{Dispatcher, Targets};
 
 /// How long a client may take to send a request's headers.
@@ -70,7 +71,9 @@ impl Server {
         });
         let (stop, stopped) = watch::channel(false);
         let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
-        let background = vec![tokio::spawn(dispatcher.run(stopped.clone())), tokio::spawn(sweep(service.clone(), stopped.clone()))];
+        let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, flags.translator_key)).transpose()?;
+        let mut background = vec![tokio::spawn(dispatcher.run(stopped.clone())), tokio::spawn(sweep(service.clone(), stopped.clone()))];
+        background.extend(translator.map(|translator| tokio::spawn(translator.run(stopped.clone()))));
         let router = surface::router(&service, metrics, &flags.cors_origin)?;
         let accepting = tokio::spawn(accept(listener, router, stopped));
         Ok(Self { address, service, stop, accepting, background })
@@ -126,6 +129,7 @@ fn assemble(store: store::Store, clock: Clock, public_url: &str, settings: Setti
         in_flight: InFlight::default(),
         targets: Targets::new(Vec::new()),
         dispatch: Arc::new(Notify::new()),
+        translate: Arc::new(Notify::new()),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::ambient::{Clock, Ids};
+use crate::context::Wakes;
 use crate::pipeline::{InFlight, RateLimits};
 use crate::webhooks::Targets;
 
@@ -42,4 +43,18 @@ pub struct Service {
     pub targets: Targets,
     /// Wakes the webhook dispatcher.
     pub dispatch: Arc<Notify>,
+    /// Wakes the translator.
+    pub translate: Arc<Notify>,
+}
+
+impl Service {
+    /// Wakes what a committed transaction left something to do.
+    pub fn wake(&self, wakes: Wakes) {
+        if wakes.deliveries {
+            self.dispatch.notify_one();
+        }
+        if wakes.translations {
+            self.translate.notify_one();
+        }
+    }
 }

@@ -1,14 +1,20 @@
 //! What this guest of this flat sees now.
 
+mod explain;
+mod handed_in;
+mod messages;
 mod operations;
 mod page;
+mod precheckin;
+mod stay;
 mod view;
 mod words;
 
-pub(crate) use operations::{operations, stay_token, stay_url};
+pub(crate) use operations::{forget_stay, operations, stay_token, stay_url};
 pub use page::{render, render_missing};
+pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
 pub use view::{GuestView, language_of};
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    operations::STATEMENTS.to_vec()
+    [messages::STATEMENTS, operations::STATEMENTS, precheckin::STATEMENTS].concat()
 }

@@ -6,15 +6,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::view::{GuestView, view};
+use super::explain::{Explanation, explain};
+use super::handed_in::{self, HandedIn};
+use super::messages::{self, Message};
+use super::precheckin::{Precheckin, StepView};
+use super::stay::Stay;
+use super::view::{GuestView, PrecheckinView, language_of, precheckin_view, view};
 use crate::access::{Credential, Permission};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::field::Language;
+use crate::events::{self, Event};
+use crate::field::{Language, Text6000};
 use crate::moment::Moment;
-use crate::operation::{ById, Needs, Operation};
+use crate::operation::{ById, Needs, Object, Operation};
 use crate::platform::{Kind, get_record};
-use crate::values;
+use crate::{translations, values};
 
 store::statements! {
     /// The stay token of a reservation.
@@ -35,6 +41,49 @@ struct GetStay {
     at: Option<Moment>,
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SaveAnswers {
+    #[expect(dead_code, reason = "the caller is identified by it")]
+    token: String,
+    step_id: Uuid,
+    /// For additional questions by question id, `{optionIds}` or `{text}`; `{isAccepted}` for an agreement.
+    answers: Object,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Submit {
+    #[expect(dead_code, reason = "the caller is identified by it")]
+    token: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SendMessage {
+    #[expect(dead_code, reason = "the caller is identified by it")]
+    token: String,
+    text: Text6000,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ExplainGuestView {
+    id: Uuid,
+    /// Another moment to explain; now where it is left out.
+    #[serde(default)]
+    #[expect(dead_code, reason = "nothing that depends on the moment is explained yet")]
+    at: Option<Moment>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneReservation {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    reservation_id: Uuid,
+}
+
 /// Where a guest's browser goes.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "url": "https://stay.example.com/stay/kq3…" }))]
@@ -43,21 +92,71 @@ struct GuestLink {
 }
 
 pub(crate) fn operations() -> Vec<Operation> {
+    let reads = Needs::Permission(Permission::ViewReservations);
     vec![
         Operation::guest("getStay", Method::GET, "/stays/{token}").summary("What this guest of this flat sees now").run(stay),
-        Operation::public("getGuestLink", Method::GET, "/reservations/{id}/guest-link", Needs::Permission(Permission::ViewReservations))
+        Operation::guest("saveStepAnswers", Method::PUT, "/stays/{token}/steps/{stepId}").summary("Save a step").run(save),
+        Operation::guest("submitPrecheckin", Method::POST, "/stays/{token}/submit").summary("Submit pre-check-in").run(submit),
+        Operation::guest("sendGuestMessage", Method::POST, "/stays/{token}/messages").summary("Write to the host").creates().run(send),
+        Operation::public("getGuestLink", Method::GET, "/reservations/{id}/guest-link", reads)
             .summary("The link that opens a reservation's guest portal")
             .run(|context, input: ById| {
                 get_record(context, Kind::Reservation, input.id)?;
                 let token = stay_token(context, input.id)?;
                 Ok(GuestLink { url: stay_url(context, &token) })
             }),
+        Operation::public("explainGuestView", Method::GET, "/reservations/{id}/explain", reads)
+            .summary("Why the guest of a reservation sees what they see")
+            .run(|context, input: ExplainGuestView| -> Result<Explanation> {
+                get_record(context, Kind::Reservation, input.id)?;
+                explain(context, input.id)
+            }),
+        Operation::platform("getPrecheckin", Method::GET, "/organizations/{organizationId}/reservations/{reservationId}/precheckin")
+            .summary("What a guest has handed in, and how it is to be acted on")
+            .run(|context, input: OneReservation| -> Result<HandedIn> {
+                get_record(context, Kind::Reservation, input.reservation_id)?;
+                handed_in::read(context, input.reservation_id)
+            }),
     ]
 }
 
-fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
+/// The stay whose token the caller has.
+fn own_stay(context: &mut Context<'_, '_>) -> Result<Stay> {
     let Credential::Guest { reservation } = context.access.credential else { return Err(Error::not_found("Stay")) };
-    view(context, reservation, input.language.as_deref())
+    Stay::load(context, reservation)
+}
+
+fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
+    let stay = own_stay(context)?;
+    view(context, stay, input.language.as_deref())
+}
+
+fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {
+    let stay = own_stay(context)?;
+    let mut precheckin = Precheckin::load(context, &stay)?;
+    let saved = precheckin.save(context, &stay, input.step_id, input.answers)?;
+    let language = language_of(None, &stay.reservation.guest);
+    let texts = translations::texts(context, saved.linked_texts(), &language)?;
+    Ok(saved.view(&texts, &language))
+}
+
+fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
+    let stay = own_stay(context)?;
+    let mut precheckin = Precheckin::load(context, &stay)?;
+    precheckin.submit(context, &stay)?;
+    events::fire(context, Event::ReservationPrecheckinSubmitted, Kind::Reservation, stay.id, stay.reservation.property_id)?;
+    precheckin_view(context, &stay, &precheckin)
+}
+
+fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
+    let stay = own_stay(context)?;
+    messages::send(context, &stay, input.text.0)
+}
+
+/// Forgets what the guest of a deleted reservation handed in.
+pub(crate) fn forget_stay(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<()> {
+    super::precheckin::forget(context, reservation)?;
+    messages::forget(context, reservation)
 }
 
 /// The stay token of a reservation; every reservation has one from the moment it is first synced.

@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::precheckin::{Asked, Precheckin, PrecheckinStatus, StepView};
+use super::stay::{Flat, Stay};
 use super::words;
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::platform::{Guest, Kind, Property, Reservation, ReservationStatus, typed};
+use crate::error::Result;
+use crate::platform::{Guest, Property, Reservation, ReservationStatus};
 use crate::portals::{self, Branding, CommunicationMethod, Portal, Tile, contact, tiles};
 use crate::translations::{self, ENGLISH, Texts};
 
@@ -124,14 +126,6 @@ pub struct OfferView {
     pub url: Option<String>,
 }
 
-/// Where a guest stands with what is asked before arrival.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PrecheckinStatus {
-    /// Nothing has been answered yet.
-    NotStarted,
-}
-
 /// What is asked before arrival.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -143,7 +137,7 @@ pub struct PrecheckinView {
     /// What asks for it.
     pub prompt_message: Option<String>,
     /// What to do, in order.
-    pub steps: Vec<Value>,
+    pub steps: Vec<StepView>,
 }
 
 /// The language a guest is addressed in: the one asked for, else the reservation's, else English.
@@ -152,50 +146,64 @@ pub fn language_of(asked: Option<&str>, guest: &Guest) -> String {
     asked.or(guest.language.as_deref()).and_then(crate::format::language).unwrap_or_else(|| ENGLISH.into())
 }
 
-/// Resolves what the guest of a reservation sees.
-pub fn view(context: &mut Context<'_, '_>, id: Uuid, asked: Option<&str>) -> Result<GuestView> {
-    let reservation: Reservation = typed(context, Kind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))?;
-    let language = language_of(asked, &reservation.guest);
-    let property = match reservation.property_id {
-        Some(id) => typed::<Property>(context, Kind::Property, id)?.map(|property| (id, property)),
-        None => None,
-    };
-    let resolved = match &property {
-        Some((id, _)) => portals::effective_portal(context, *id)?,
-        None => None,
-    };
-    let portal = match resolved {
-        Some(resolved) => portals::find_portal(context, resolved.portal)?,
-        None => None,
-    };
+/// Resolves what the guest of a stay sees.
+pub(super) fn view(context: &mut Context<'_, '_>, stay: Stay, asked: Option<&str>) -> Result<GuestView> {
+    let language = language_of(asked, &stay.reservation.guest);
+    let precheckin = Precheckin::load(context, &stay)?;
+    let Stay { id, reservation, flat, portal } = stay;
+    let portal = portal.map(|(portal, _)| portal);
     let branding = match portal.as_ref().and_then(|portal| portal.branding_id) {
         Some(id) => portals::find_branding(context, id)?,
         None => portals::default_branding(context)?,
     };
-    let linked = portal.iter().flat_map(|portal| {
-        [portal.special_offer_title_id, portal.special_offer_type_id, portal.special_offer_cta_text_id, portal.precheckin_prompt_message_id]
-    });
-    let linked: Vec<Uuid> = linked.chain(branding.iter().map(|branding| branding.callout_message_id)).flatten().collect();
+    let offer_texts =
+        portal.iter().flat_map(|portal| [portal.special_offer_title_id, portal.special_offer_type_id, portal.special_offer_cta_text_id]);
+    let callout = branding.iter().map(|branding| branding.callout_message_id);
+    let linked: Vec<Uuid> = offer_texts.chain(callout).flatten().chain(precheckin_texts(portal.as_ref(), &precheckin)).collect();
     let texts = translations::texts(context, linked, &language)?;
     Ok(GuestView {
         contact: portal.as_ref().and_then(contact).map(|(method, value)| ContactView { method, value: value.to_owned() }),
         quick_access: portal.as_ref().map(|portal| tiles(portal.excluded_quick_access_types.as_deref())).unwrap_or_default(),
         special_offer: portal.as_ref().filter(|portal| portal.is_special_offer_active).map(|portal| offer(portal, &texts)),
-        precheckin: precheckin(portal.as_ref(), &texts, &language),
+        precheckin: precheckin_of(portal.as_ref(), &precheckin, &texts, &language),
         manual_categories: Vec::new(),
-        reservation: stay(id, reservation),
-        property: property.map(|(id, property)| flat(id, property)),
+        reservation: stay_of(id, reservation),
+        property: flat.map(flat_of),
         portal: portal.map(shown),
         branding: branding.map(|branding| look(branding, &texts)),
     })
 }
 
-fn stay(id: Uuid, reservation: Reservation) -> StayView {
+/// Pre-check-in of a stay by itself, in the guest's own language.
+pub(super) fn precheckin_view(context: &mut Context<'_, '_>, stay: &Stay, precheckin: &Precheckin) -> Result<PrecheckinView> {
+    let language = language_of(None, &stay.reservation.guest);
+    let texts = translations::texts(context, precheckin_texts(stay.portal(), precheckin), &language)?;
+    Ok(precheckin_of(stay.portal(), precheckin, &texts, &language))
+}
+
+fn precheckin_texts<'p>(portal: Option<&Portal>, precheckin: &'p Precheckin) -> impl Iterator<Item = Uuid> + 'p {
+    let prompt = portal.and_then(|portal| portal.precheckin_prompt_message_id);
+    prompt.into_iter().chain(precheckin.steps.iter().flat_map(Asked::linked_texts))
+}
+
+fn precheckin_of(portal: Option<&Portal>, precheckin: &Precheckin, texts: &Texts, language: &str) -> PrecheckinView {
+    let written = portal.and_then(|portal| texts.of(portal.precheckin_prompt_message_id));
+    PrecheckinView {
+        is_enabled: precheckin.is_enabled,
+        status: precheckin.status(),
+        prompt_message: precheckin.is_enabled.then(|| written.unwrap_or_else(|| words::precheckin_prompt(language).to_owned())),
+        steps: precheckin.steps.iter().map(|asked| asked.view(texts, language)).collect(),
+    }
+}
+
+fn stay_of(id: Uuid, reservation: Reservation) -> StayView {
     let Reservation { status, check_in, check_out, guest, adults, children, .. } = reservation;
     StayView { id, status, check_in, check_out, guest, adults, children }
 }
 
-fn flat(id: Uuid, property: Property) -> PropertyView {
+fn flat_of(flat: Flat) -> PropertyView {
+    let Flat { property, placement } = flat;
+    let id = placement.property;
     let Property { name, timezone, country, address, check_in_time, check_out_time, .. } = property;
     PropertyView { id, name, address, country, timezone, check_in_time, check_out_time }
 }
@@ -239,16 +247,5 @@ fn offer(portal: &Portal, texts: &Texts) -> OfferView {
         kind: texts.of(portal.special_offer_type_id),
         cta_text: texts.of(portal.special_offer_cta_text_id),
         url: portal.special_offer_url.clone(),
-    }
-}
-
-fn precheckin(portal: Option<&Portal>, texts: &Texts, language: &str) -> PrecheckinView {
-    let is_enabled = portal.is_some_and(|portal| portal.is_precheckin_enabled);
-    let written = portal.and_then(|portal| texts.of(portal.precheckin_prompt_message_id));
-    PrecheckinView {
-        is_enabled,
-        status: PrecheckinStatus::NotStarted,
-        prompt_message: is_enabled.then(|| written.unwrap_or_else(|| words::precheckin_prompt(language).to_owned())),
-        steps: Vec::new(),
     }
 }

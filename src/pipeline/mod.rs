@@ -24,7 +24,7 @@ pub use request::{Payload, Request};
 pub use validate::Shape;
 
 use crate::access::{Access, Identified};
-use crate::context::{Context, System};
+use crate::context::{Context, System, Wakes};
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Effect, Needs, Operation, Surface, Work};
 use crate::service::Service;
@@ -193,7 +193,7 @@ fn read(
     request_id: Uuid,
 ) -> Result<Success> {
     let input = operation.shape().validate(operation, arguments, caller.country(), now)?;
-    let system = System { tx, now, ids: &service.ids, public_url: &service.public_url, has_deliveries: false };
+    let system = System { tx, now, ids: &service.ids, public_url: &service.public_url, wakes: Wakes::default() };
     let answer = match (&operation.work, caller) {
         (Work::Tenant(work), Caller::Tenant(Identified { access, organization })) => {
             work(&mut Context::of_known(system, organization.clone(), access), input)
@@ -218,15 +218,15 @@ async fn write(
     let _held = key.as_ref().map(|key| service.in_flight.hold(key)).transpose()?;
     let shared = service.clone();
     let retention = service.settings.idempotency_retention;
-    let (success, has_deliveries) = service
+    let (success, wakes) = service
         .store
         .write_within(operation.patience, move |tx| {
             if let Some(key) = &key
                 && let Some(recorded) = key.recorded(tx, now, retention)?
             {
-                return Ok((recorded, false));
+                return Ok((recorded, Wakes::default()));
             }
-            let system = System { tx, now, ids: &shared.ids, public_url: &shared.public_url, has_deliveries: false };
+            let mut system = System { tx, now, ids: &shared.ids, public_url: &shared.public_url, wakes: Wakes::default() };
             let success = |answer: &Answer| Success { status: operation.status, body: success_body(answer, request_id), is_replay: false };
             match (&operation.work, caller.organization()) {
                 (Work::Tenant(work), Some(id)) => {
@@ -235,16 +235,17 @@ async fn write(
                     if let Some(key) = key {
                         key.record(&mut context, &success)?;
                     }
-                    Ok((success, context.has_deliveries()))
+                    Ok((success, context.wakes()))
                 }
-                (Work::System(work), _) => Ok((success(&work(&mut { system }, input)?), false)),
+                (Work::System(work), _) => {
+                    let success = success(&work(&mut system, input)?);
+                    Ok((success, system.wakes))
+                }
                 (Work::Tenant(_), None) => Err(Error::not_found("Organization")),
             }
         })
         .await?;
-    if has_deliveries {
-        service.dispatch.notify_one();
-    }
+    service.wake(wakes);
     Ok(success)
 }
 

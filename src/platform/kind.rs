@@ -390,6 +390,9 @@ pub struct Reservation {
     pub check_out: civil::Date,
     /// Who comes.
     pub guest: Guest,
+    /// Whether they stayed before.
+    #[serde(default)]
+    pub is_returning_guest: Option<bool>,
     /// How many grown-ups.
     #[serde(default)]
     pub adults: Option<u32>,

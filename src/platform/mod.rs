@@ -9,7 +9,7 @@ mod sync;
 
 pub use kind::{Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus};
 pub use records::{Record, find_record, get_record};
-pub(crate) use records::{exists, typed};
+pub(crate) use records::{all_records, exists, link_records, list_all, typed, unlink_records};
 pub use sync::MAX_RECORDS;
 
 use crate::operation::Operation;

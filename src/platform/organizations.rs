@@ -12,6 +12,7 @@ use crate::field::{Country, Label, Language};
 use crate::format;
 use crate::moment::Moment;
 use crate::operation::Operation;
+use crate::translations;
 use crate::values;
 
 store::statements! {
@@ -74,9 +75,11 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
         languages: languages(input.languages.unwrap_or_default()),
         is_two_factor_required: input.is_two_factor_required.unwrap_or(false),
     };
+    let before = system.lock(input.organization_id)?.map(|before| before.languages).unwrap_or_default();
     let doc = store::Value::json(&settings)?;
     let row = system.tx.row(&PUT_ORGANIZATION, &values![input.organization_id, system.now, doc])?;
     let row = row.ok_or_else(|| Error::internal("an upsert returned nothing"))?;
+    translations::follow_languages(system, input.organization_id, &before, &settings.languages)?;
     Ok(OrganizationView { id: input.organization_id, settings, created_at: Moment(row.get(0)?), updated_at: Moment(row.get(1)?) })
 }
 

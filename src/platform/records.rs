@@ -24,6 +24,12 @@ store::statements! {
     PAGE = "select id, property_id, doc, created_at, updated_at from record
         where organization_id = ?1 and kind = ?2 and (?3 or property_id is null or property_id = any(?4))
         order by created_at, id limit ?5 offset ?6";
+    /// Every record of a kind.
+    ALL = "select id, doc from record where organization_id = ?1 and kind = ?2";
+    /// Notes that something names a record.
+    INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
+    /// Forgets what something names.
+    DELETE_LINKS = "delete from record_link where organization_id = ?1 and from_kind = ?2 and from_id = ?3";
     /// How many records of a kind are within reach.
     COUNT = "select count(*) from record where organization_id = ?1 and kind = ?2 and (?3 or property_id is null or property_id = any(?4))";
 }
@@ -62,7 +68,15 @@ impl JsonSchema for Record {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "object", "required": ["id", "createdAt", "updatedAt"] })
+        json_schema!({
+            "type": "object",
+            "required": ["id", "createdAt", "updatedAt"],
+            "properties": {
+                "id": { "type": "string", "format": "uuid" },
+                "createdAt": { "type": "string", "format": "date-time" },
+                "updatedAt": { "type": "string", "format": "date-time" },
+            },
+        })
     }
 }
 
@@ -109,6 +123,25 @@ pub(crate) fn typed<T: DeserializeOwned>(context: &mut Context<'_, '_>, kind: Ki
     serde_json::from_value(Value::Object(stored.data)).map(Some).map_err(Error::internal)
 }
 
+/// Every record of a kind of the organization, whoever asks, as the type its rules read.
+pub(crate) fn all_records<T: DeserializeOwned>(context: &mut Context<'_, '_>, kind: Kind) -> Result<Vec<(Uuid, T)>> {
+    let rows = context.rows(&ALL, values![kind.name()])?;
+    rows.iter().map(|row| Ok((row.get(0)?, row.get(1).map(|Json(data)| data)?))).collect()
+}
+
+/// Notes which records something names: when one of them is deleted, what names it is told.
+pub(crate) fn link_records(context: &mut Context<'_, '_>, from_kind: &str, from: Uuid, named: &[(Kind, Uuid)]) -> Result<()> {
+    for (to, target) in named {
+        context.execute(&INSERT_LINK, values![from_kind, from, to.name(), *target])?;
+    }
+    Ok(())
+}
+
+/// Forgets which records something names.
+pub(crate) fn unlink_records(context: &mut Context<'_, '_>, from_kind: &str, from: Uuid) -> Result<()> {
+    context.execute(&DELETE_LINKS, values![from_kind, from]).map(drop)
+}
+
 /// Whether the organization has the record.
 pub(crate) fn exists(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
     context.exists(&RECORD, values![kind.name(), id])
@@ -128,6 +161,6 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Res
 }
 
 /// Every record of a kind that the caller reaches.
-pub(super) fn list_all(context: &mut Context<'_, '_>, kind: Kind) -> Result<Vec<Record>> {
+pub(crate) fn list_all(context: &mut Context<'_, '_>, kind: Kind) -> Result<Vec<Record>> {
     list(context, kind, Page { limit: u32::MAX, offset: 0 }).map(|listing| listing.items)
 }

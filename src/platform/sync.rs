@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::records::StoredRecord;
+use super::records::{StoredRecord, link_records, unlink_records};
 use super::{Kind, Property};
 use crate::access;
 use crate::context::Context;
@@ -18,7 +18,7 @@ use crate::error::{Error, Issue, Result, Step};
 use crate::events::{self, Change};
 use crate::moment::Moment;
 use crate::operation::{Object, Operation};
-use crate::{portals, scopes, values};
+use crate::{guest, portals, precheck, scopes, values};
 
 /// Records in one request at the most.
 pub const MAX_RECORDS: usize = 10_000;
@@ -35,11 +35,7 @@ store::statements! {
         on conflict (organization_id, kind, id) do update set property_id = excluded.property_id, updated_at = excluded.updated_at, doc = excluded.doc";
     /// Removes a record.
     DELETE_RECORD = "delete from record where organization_id = ?1 and kind = ?2 and id = ?3";
-    /// Notes that a record names another.
-    INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
-    /// Forgets what a record names.
-    DELETE_LINKS = "delete from record_link where organization_id = ?1 and from_kind = ?2 and from_id = ?3";
-    /// Which records name this one.
+    /// What names this record.
     LINKED_FROM = "select from_kind, from_id from record_link where organization_id = ?1 and to_kind = ?2 and to_id = ?3";
     /// The stay token of a new reservation.
     INSERT_GUEST_LINK = "insert into guest_link (organization_id, reservation_id, token) values (?1, ?2, ?3) on conflict do nothing";
@@ -249,11 +245,9 @@ impl Batch {
         }
         save(context, kind, &after)?;
         if before.is_some() && !kind.references().is_empty() {
-            context.execute(&DELETE_LINKS, values![kind.name(), id])?;
+            unlink_records(context, kind.name(), id)?;
         }
-        for (to, target) in named {
-            context.execute(&INSERT_LINK, values![kind.name(), id, to.name(), target])?;
-        }
+        link_records(context, kind.name(), id, &named.into_iter().collect::<Vec<_>>())?;
         if kind == Kind::Reservation && before.is_none() {
             let token = access::token("", context.ids());
             context.execute(&INSERT_GUEST_LINK, values![id, token])?;
@@ -274,13 +268,20 @@ impl Batch {
         if context.execute(&DELETE_RECORD, values![kind.name(), id])? == 0 {
             return Ok(());
         }
-        context.execute(&DELETE_LINKS, values![kind.name(), id])?;
+        unlink_records(context, kind.name(), id)?;
         for row in context.rows(&LINKED_FROM, values![kind.name(), id])? {
-            let from = Kind::named(&row.get::<String>(0)?).ok_or_else(|| Error::internal("a link from an unknown kind"))?;
-            self.release(context, from, row.get(1)?, kind, id)?;
+            let (from, of) = (row.get::<String>(0)?, row.get(1)?);
+            match Kind::named(&from) {
+                Some(from) => self.release(context, from, of, kind, id)?,
+                None if from == precheck::LINKED_AS => precheck::forget_record(context, of, kind, id)?,
+                None => return Err(Error::internal("a link from an unknown kind")),
+            }
         }
         match kind {
-            Kind::Reservation => drop(context.execute(&DELETE_GUEST_LINK, values![id])?),
+            Kind::Reservation => {
+                context.execute(&DELETE_GUEST_LINK, values![id])?;
+                guest::forget_stay(context, id)?;
+            }
             Kind::CustomUrl => portals::forget_custom_url(context, id)?,
             _ => scopes::forget_target(context, kind, id)?,
         }
@@ -305,11 +306,9 @@ impl Batch {
         record.property_id = if kind == Kind::Property { Some(id) } else { named_property(&record.data) };
         record.updated_at = record.updated_at.advanced_to(context.now());
         save(context, kind, &record)?;
-        context.execute(&DELETE_LINKS, values![kind.name(), id])?;
-        let named: HashSet<_> = references(kind, &record.data).map(|(_, to, target)| (to, target)).collect();
-        for (to, target) in named {
-            context.execute(&INSERT_LINK, values![kind.name(), id, to.name(), target])?;
-        }
+        let named: Vec<_> = references(kind, &record.data).map(|(_, to, target)| (to, target)).collect();
+        unlink_records(context, kind.name(), id)?;
+        link_records(context, kind.name(), id, &named)?;
         self.records.insert((kind, id), record);
         Ok(())
     }

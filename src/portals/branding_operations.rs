@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::branding::{Branding, BrandingFields};
 use crate::access::Permission;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Issue, Result};
 use crate::field::{Create, Update};
 use crate::moment::Moment;
 use crate::operation::{Needs, Nothing, Object, Operation};
@@ -95,6 +95,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
 
 /// 404 for a custom URL or translation that is not there; 400 for one of the wrong sort.
 fn check_links(context: &mut Context<'_, '_>, fields: &BrandingFields, text_wins: bool, base: &[&str]) -> Result<()> {
+    let mut issues = Vec::new();
     let custom_url = match fields.custom_url_id.sent() {
         Some(Some(id)) => Some(typed::<Object>(context, Kind::CustomUrl, *id)?.ok_or_else(|| Error::not_found("Custom URL"))?),
         _ => None,
@@ -102,12 +103,13 @@ fn check_links(context: &mut Context<'_, '_>, fields: &BrandingFields, text_wins
     if let Some(Some(id)) = fields.callout_message_id.sent()
         && !text_wins
     {
-        translations::check_link(context, *id, SourceTable::PortalBranding, &[base, &["calloutMessageId"]].concat())?;
+        let reason = translations::wrong_source(context, *id, SourceTable::PortalBranding)?;
+        issues.extend(reason.map(|reason| Issue::new(&[base, &["calloutMessageId"]].concat(), reason)));
     }
     if custom_url.is_some_and(|url| url.get("isGuestPortal") != Some(&Value::Bool(true))) {
-        return Err(Error::invalid(&[base, &["customUrlId"]].concat(), "is not a guest-portal URL"));
+        issues.push(Issue::new(&[base, &["customUrlId"]].concat(), "is not a guest-portal URL"));
     }
-    Ok(())
+    if issues.is_empty() { Ok(()) } else { Err(Error::issues(issues)) }
 }
 
 /// A branding of the organization.

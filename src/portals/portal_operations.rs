@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::field::{Create, Field, Update, folded};
 use crate::moment::Moment;
 use crate::operation::{ById, Needs, Operation};
-use crate::translations::{self, ENGLISH, SourceTable};
+use crate::translations::{self, ENGLISH, Others, SourceTable};
 use crate::values;
 
 store::statements! {
@@ -170,6 +170,12 @@ pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Por
     Ok(row.map(|row| row.get(0).map(|Json(portal)| portal)).transpose()?)
 }
 
+/// The default portal.
+pub(crate) fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Portal>> {
+    let row = context.row(&DEFAULT, [])?;
+    Ok(row.map(|row| row.get(0).map(|Json(portal)| portal)).transpose()?)
+}
+
 /// A portal that the caller may change, or 404.
 pub(crate) fn writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Portal> {
     let portal = find(context, id)?.ok_or_else(not_found)?;
@@ -208,8 +214,7 @@ fn check_name(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
 
 /// Takes the default flag from the portal that has it.
 fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
-    let Some(row) = context.row(&DEFAULT, [])? else { return Ok(()) };
-    let Json(mut portal): Json<Portal> = row.get(0)?;
+    let Some(mut portal) = default_portal(context)? else { return Ok(()) };
     portal.is_default = false;
     portal.updated_at = portal.updated_at.advanced_to(context.now());
     save(context, &portal)
@@ -280,7 +285,7 @@ impl Copies<'_> {
             let linked = *link(&mut portal);
             match sent {
                 Sent::Text(text) if !text.is_empty() => {
-                    let stored = linked.map_or(Ok(None), |id| translations::english(context, id))?;
+                    let stored = linked.map_or(Ok(None), |id| translations::written(context, id, ENGLISH))?;
                     if stored.as_deref() != Some(text) {
                         changes.push(CopyChange { text: Some(text.to_owned()), link });
                     }
@@ -297,7 +302,7 @@ fn write_copy(context: &mut Context<'_, '_>, portal: &mut Portal, changes: Vec<C
     for CopyChange { text, link } in changes {
         let linked = link(portal);
         match (text, *linked) {
-            (Some(text), Some(id)) => translations::put(context, id, ENGLISH, &text)?,
+            (Some(text), Some(id)) => translations::put(context, id, ENGLISH, &text, Others::Replace)?,
             (Some(text), None) => *linked = Some(translations::create(context, SourceTable::PortalSettings, ENGLISH, &text)?),
             (None, _) => *linked = None,
         }

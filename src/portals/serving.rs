@@ -10,7 +10,8 @@ use super::resolution::{Assignments, Placement, Resolved, resolve};
 use crate::access::Reach;
 use crate::context::Context;
 use crate::error::Result;
-use crate::platform::{Kind, Property, typed};
+use crate::platform::Kind;
+use crate::scopes::{Target, TargetKind};
 use crate::values;
 
 store::statements! {
@@ -23,21 +24,20 @@ store::statements! {
     /// The same for some targets only.
     ASSIGNMENTS_TO = "select s.entity_id, s.target_kind, s.target_id from entity_scope s
         join portal p on p.organization_id = s.organization_id and p.id = s.entity_id
-        where s.organization_id = ?1 and s.target_id = any(?2) and s.entity_type = 'portal_settings' order by p.created_at, p.id";
+        where s.organization_id = ?1 and s.target_kind in ('property', 'property_group', 'tag') and s.target_id = any(?2)
+        and s.entity_type = 'portal_settings' order by p.created_at, p.id";
     /// Every property.
     PROPERTIES = "select id from record where organization_id = ?1 and kind = 'property'";
     /// The groups and tags of every property.
     PLACEMENTS = "select from_id, to_kind, to_id from record_link where organization_id = ?1 and from_kind = 'property'";
 }
 
-/// The portal that one property gets.
-pub(crate) fn effective_portal(context: &mut Context<'_, '_>, property: Uuid) -> Result<Option<Resolved>> {
-    let Some(record) = typed::<Property>(context, Kind::Property, property)? else { return Ok(None) };
-    let placement = Placement { property, group: record.property_group_id, tags: record.tag_ids.unwrap_or_default() };
-    let targets: Vec<Uuid> = placement.tags.iter().copied().chain(placement.group).chain([property]).collect();
+/// The portal that a property with this placement gets.
+pub(crate) fn effective_portal(context: &mut Context<'_, '_>, placement: &Placement) -> Result<Option<Resolved>> {
+    let targets: Vec<Uuid> = placement.tags.iter().copied().chain(placement.group).chain([placement.property]).collect();
     let default = default_portal(context)?;
     let rows = context.rows(&ASSIGNMENTS_TO, values![targets])?;
-    Ok(resolve(&placement, &assignments(&rows, default)?))
+    Ok(resolve(placement, &assignments(&rows, default)?))
 }
 
 fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Uuid>> {
@@ -48,10 +48,10 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
     let mut assignments = Assignments::new(default);
     for row in rows {
         let (portal, target): (Uuid, Uuid) = (row.get(0)?, row.get(2)?);
-        match Kind::named(&row.get::<String>(1)?) {
-            Some(Kind::Property) => assignments.add_direct(target, portal),
-            Some(Kind::PropertyGroup) => assignments.add_group(target, portal),
-            Some(Kind::Tag) => assignments.add_tag(target, portal),
+        match TargetKind::named(&row.get::<String>(1)?) {
+            Some(TargetKind::Property) => assignments.add_direct(target, portal),
+            Some(TargetKind::PropertyGroup) => assignments.add_group(target, portal),
+            Some(TargetKind::Tag) => assignments.add_tag(target, portal),
             _ => {}
         }
     }
@@ -60,9 +60,11 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
 
 /// Whether a thing covers properties within a caller's reach, and outside of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Cover {
-    is_inside: bool,
-    is_outside: bool,
+pub(crate) struct Cover {
+    /// It covers one of theirs.
+    pub is_inside: bool,
+    /// It covers one that is not theirs.
+    pub is_outside: bool,
 }
 
 /// What portals, groups and tags cover, as one caller sees it. For an unlimited caller everything is visible and writable.
@@ -71,7 +73,7 @@ pub(crate) struct Coverage(Option<Limited>);
 #[derive(Default)]
 struct Limited {
     reach: HashSet<Uuid>,
-    covers: HashMap<Uuid, Cover>,
+    covers: HashMap<Target, Cover>,
 }
 
 impl Coverage {
@@ -82,10 +84,12 @@ impl Coverage {
         let default = default_portal(context)?;
         let assignments = assignments(&context.rows(&ASSIGNMENTS, [])?, default)?;
         for placement in placements(context)? {
-            let portal = resolve(&placement, &assignments).map(|resolved| resolved.portal);
+            let portal = resolve(&placement, &assignments).map(|resolved| (TargetKind::Portal, resolved.portal));
             let is_inside = limited.reach.contains(&placement.property);
-            for id in placement.tags.into_iter().chain(placement.group).chain(portal) {
-                let cover = limited.covers.entry(id).or_default();
+            let tags = placement.tags.iter().map(|tag| (TargetKind::Tag, *tag));
+            let group = placement.group.map(|group| (TargetKind::PropertyGroup, group));
+            for target in tags.chain(group).chain(portal) {
+                let cover = limited.covers.entry(target).or_default();
                 cover.is_inside |= is_inside;
                 cover.is_outside |= !is_inside;
             }
@@ -94,35 +98,51 @@ impl Coverage {
     }
 
     /// Whether the caller may know of a property, group, tag or portal as a target.
-    pub(crate) fn is_visible(&self, kind: Kind, id: Uuid) -> bool {
-        self.0.as_ref().is_none_or(|limited| match kind {
-            Kind::Property => limited.reach.contains(&id),
-            _ => limited.cover(id).is_inside,
-        })
+    pub(crate) fn is_visible(&self, kind: TargetKind, id: Uuid) -> bool {
+        self.0.as_ref().is_none_or(|limited| limited.cover((kind, id)).is_inside)
     }
 
-    /// Whether the caller may assign something to a property, group or tag.
-    pub(crate) fn is_writable(&self, kind: Kind, id: Uuid) -> bool {
-        self.0.as_ref().is_none_or(|limited| match kind {
-            Kind::Property => limited.reach.contains(&id),
-            _ => limited.cover(id).is_inside && !limited.cover(id).is_outside,
+    /// Whether the caller may assign something to a property, group, tag or portal.
+    pub(crate) fn is_writable(&self, kind: TargetKind, id: Uuid) -> bool {
+        self.0.as_ref().is_none_or(|limited| {
+            let cover = limited.cover((kind, id));
+            // What a portal that serves nothing is assigned to is nobody else's.
+            !cover.is_outside && (cover.is_inside || kind == TargetKind::Portal)
         })
     }
 
     /// Whether the caller may read a portal: it serves one of their properties, or none at all.
     pub(crate) fn may_read_portal(&self, id: Uuid) -> bool {
-        self.0.as_ref().is_none_or(|limited| limited.cover(id).is_inside || !limited.cover(id).is_outside)
+        self.0.as_ref().is_none_or(|limited| {
+            let cover = limited.cover((TargetKind::Portal, id));
+            cover.is_inside || !cover.is_outside
+        })
     }
 
     /// Whether the caller may change a portal: they hold every property it serves, or it serves none.
     pub(crate) fn may_write_portal(&self, id: Uuid) -> bool {
-        self.0.as_ref().is_none_or(|limited| !limited.cover(id).is_outside)
+        self.is_writable(TargetKind::Portal, id)
+    }
+
+    /// What some targets cover together. For an unlimited caller nothing is outside.
+    pub(crate) fn cover_of(&self, targets: &[Target]) -> Cover {
+        let Some(limited) = &self.0 else { return Cover { is_inside: true, is_outside: false } };
+        targets.iter().fold(Cover::default(), |all, target| {
+            let cover = limited.cover(*target);
+            Cover { is_inside: all.is_inside || cover.is_inside, is_outside: all.is_outside || cover.is_outside }
+        })
     }
 }
 
 impl Limited {
-    fn cover(&self, id: Uuid) -> Cover {
-        self.covers.get(&id).copied().unwrap_or_default()
+    fn cover(&self, target: Target) -> Cover {
+        match target {
+            (TargetKind::Property, id) => {
+                let is_inside = self.reach.contains(&id);
+                Cover { is_inside, is_outside: !is_inside }
+            }
+            _ => self.covers.get(&target).copied().unwrap_or_default(),
+        }
     }
 }
 

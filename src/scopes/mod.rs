@@ -3,13 +3,16 @@
 mod assign_portal;
 mod operations;
 
+use std::collections::{HashMap, HashSet};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use store::Row;
 use uuid::Uuid;
 
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::platform::Kind;
 use crate::portals::Coverage;
@@ -18,6 +21,14 @@ use crate::values;
 store::statements! {
     /// What an entity is assigned to.
     SCOPES = "select target_kind, target_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 order by target_id";
+    /// What every entity of a type is assigned to.
+    ALL_SCOPES = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2";
+    /// How many targets of each kind every entity of a type is assigned to.
+    COUNTS = "select target_kind, count(*), entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 group by entity_id, target_kind";
+    /// What is assigned to any of some targets.
+    REACHING = "select target_kind, target_id, entity_id from entity_scope
+        where organization_id = ?1 and target_kind in ('property', 'property_group', 'tag', 'portal_settings')
+        and target_id = any(?3) and entity_type = ?2";
     /// Assigns an entity to a target.
     ADD = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind, target_id, created_at)
         values (?1, ?2, ?3, ?4, ?5, ?6) on conflict do nothing";
@@ -59,6 +70,56 @@ impl EntityType {
     }
 }
 
+/// What something can be assigned to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// A property itself.
+    Property,
+    /// The properties of a group.
+    PropertyGroup,
+    /// The properties with a tag.
+    Tag,
+    /// The properties that a portal serves; steps only.
+    #[serde(rename = "portal_settings")]
+    Portal,
+}
+
+impl TargetKind {
+    const ALL: [Self; 4] = [Self::Property, Self::PropertyGroup, Self::Tag, Self::Portal];
+
+    /// As it is stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Property => Kind::Property.name(),
+            Self::PropertyGroup => Kind::PropertyGroup.name(),
+            Self::Tag => Kind::Tag.name(),
+            Self::Portal => "portal_settings",
+        }
+    }
+
+    /// The kind stored so.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The kind of record it is; `None` for a portal, which is no record of the platform's.
+    #[must_use]
+    pub const fn record(self) -> Option<Kind> {
+        match self {
+            Self::Property => Some(Kind::Property),
+            Self::PropertyGroup => Some(Kind::PropertyGroup),
+            Self::Tag => Some(Kind::Tag),
+            Self::Portal => None,
+        }
+    }
+}
+
+/// Something that something else is assigned to.
+pub type Target = (TargetKind, Uuid);
+
 /// The assignments of an entity, each list sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -80,9 +141,7 @@ impl Scopes {
     /// What an entity is assigned to, as far as the caller may see it.
     fn visible(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, coverage: &Coverage) -> Result<Self> {
         let mut scopes = Self::default();
-        for row in context.rows(&SCOPES, values![entity_type.name(), id])? {
-            let Some(kind) = Kind::named(&row.get::<String>(0)?) else { continue };
-            let target = row.get(1)?;
+        for (kind, target) in targets(context, entity_type, id)? {
             if coverage.is_visible(kind, target) {
                 scopes.of_mut(kind).push(target);
             }
@@ -90,32 +149,75 @@ impl Scopes {
         Ok(scopes)
     }
 
-    fn of_mut(&mut self, kind: Kind) -> &mut Vec<Uuid> {
+    fn of_mut(&mut self, kind: TargetKind) -> &mut Vec<Uuid> {
         match kind {
-            Kind::PropertyGroup => &mut self.property_group_ids,
-            Kind::Tag => &mut self.tag_ids,
-            _ => &mut self.property_ids,
+            TargetKind::Property => &mut self.property_ids,
+            TargetKind::PropertyGroup => &mut self.property_group_ids,
+            TargetKind::Tag => &mut self.tag_ids,
+            TargetKind::Portal => &mut self.portal_settings_ids,
         }
     }
+}
+
+/// What an entity is assigned to, by id.
+pub(crate) fn targets(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid) -> Result<Vec<Target>> {
+    context.rows(&SCOPES, values![entity_type.name(), id])?.iter().map(target).collect()
+}
+
+/// What each entity of a type is assigned to; those that are assigned to nothing are left out.
+pub(crate) fn all_targets(context: &mut Context<'_, '_>, entity_type: EntityType) -> Result<HashMap<Uuid, Vec<Target>>> {
+    let mut all = HashMap::<Uuid, Vec<Target>>::new();
+    for row in context.rows(&ALL_SCOPES, values![entity_type.name()])? {
+        all.entry(row.get(2)?).or_default().push(target(&row)?);
+    }
+    Ok(all)
+}
+
+/// How many targets of each kind each entity of a type is assigned to.
+pub(crate) fn counts(context: &mut Context<'_, '_>, entity_type: EntityType) -> Result<Vec<(Uuid, TargetKind, i64)>> {
+    let rows = context.rows(&COUNTS, values![entity_type.name()])?;
+    rows.iter().map(|row| Ok((row.get(2)?, target_kind(row)?, row.get(1)?))).collect()
+}
+
+/// The entities of a type that are assigned to any of these targets, each with the target.
+pub(crate) fn reaching(context: &mut Context<'_, '_>, entity_type: EntityType, targets: &[Target]) -> Result<Vec<(Uuid, Target)>> {
+    if targets.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted: HashSet<Target> = targets.iter().copied().collect();
+    let ids: Vec<Uuid> = targets.iter().map(|(_, id)| *id).collect();
+    let rows = context.rows(&REACHING, values![entity_type.name(), ids])?;
+    let found = rows.iter().map(|row| Ok((row.get(2)?, target(row)?))).collect::<Result<Vec<_>>>()?;
+    // Ids are unique within a kind only.
+    Ok(found.into_iter().filter(|(_, target)| wanted.contains(target)).collect())
+}
+
+/// From the columns `target_kind, target_id`.
+fn target(row: &Row) -> Result<Target> {
+    Ok((target_kind(row)?, row.get(1)?))
+}
+
+fn target_kind(row: &Row) -> Result<TargetKind> {
+    TargetKind::named(&row.get::<String>(0)?).ok_or_else(|| Error::internal("an assignment to an unknown kind"))
 }
 
 /// Assigns a portal to a property itself, taking it from the one that had it.
 pub(crate) fn assign_portal(context: &mut Context<'_, '_>, portal: Uuid, property: Uuid) -> Result<()> {
     context.execute(&CLEAR_PORTAL, values![property])?;
-    add(context, EntityType::PortalSettings, portal, Kind::Property, property)
+    add(context, EntityType::PortalSettings, portal, (TargetKind::Property, property))
 }
 
 /// Takes a portal back from a property.
 pub(crate) fn unassign_portal(context: &mut Context<'_, '_>, portal: Uuid, property: Uuid) -> Result<()> {
-    remove(context, EntityType::PortalSettings, portal, Kind::Property, property)
+    remove(context, EntityType::PortalSettings, portal, (TargetKind::Property, property))
 }
 
-fn add(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: Kind, target: Uuid) -> Result<()> {
+fn add(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, (kind, target): Target) -> Result<()> {
     let now = context.now();
     context.execute(&ADD, values![entity_type.name(), id, kind.name(), target, now]).map(drop)
 }
 
-fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: Kind, target: Uuid) -> Result<()> {
+fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, (kind, target): Target) -> Result<()> {
     context.execute(&REMOVE, values![entity_type.name(), id, kind.name(), target]).map(drop)
 }
 

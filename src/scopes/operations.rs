@@ -8,14 +8,14 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{EntityType, SCOPES, Scopes, add, assign_portal, remove};
+use super::{EntityType, Scopes, Target, TargetKind, add, assign_portal, remove, targets};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::operation::{Needs, Operation};
 use crate::platform::{Kind, exists};
 use crate::portals::{self, Coverage};
-use crate::values;
+use crate::precheck;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -52,15 +52,16 @@ enum Change {
     Remove,
 }
 
-type Target = (Kind, Uuid);
-
 impl WriteScopes {
     fn targets(&self) -> BTreeSet<Target> {
         let of = |kind, ids: &Option<Vec<Uuid>>| ids.iter().flatten().map(|id| (kind, *id)).collect::<Vec<_>>();
-        [of(Kind::Property, &self.property_ids), of(Kind::PropertyGroup, &self.property_group_ids), of(Kind::Tag, &self.tag_ids)]
-            .concat()
-            .into_iter()
-            .collect()
+        let sent = [
+            of(TargetKind::Property, &self.property_ids),
+            of(TargetKind::PropertyGroup, &self.property_group_ids),
+            of(TargetKind::Tag, &self.tag_ids),
+            of(TargetKind::Portal, &self.portal_settings_ids),
+        ];
+        sent.into_iter().flatten().collect()
     }
 }
 
@@ -98,24 +99,25 @@ fn write(context: &mut Context<'_, '_>, input: &WriteScopes, change: Change) -> 
     }
     let coverage = Coverage::load(context)?;
     let sent = input.targets();
-    for (kind, id) in &sent {
-        check_target(context, *kind, *id, change, &coverage)?;
+    for target in &sent {
+        check_target(context, *target, change, &coverage)?;
     }
-    let stored = stored(context, input.entity_type, input.entity_id)?;
+    let stored: BTreeSet<Target> = targets(context, input.entity_type, input.entity_id)?.into_iter().collect();
     let leaves: Vec<Target> = match change {
         Change::Replace => stored.difference(&sent).filter(|(kind, id)| coverage.is_writable(*kind, *id)).copied().collect(),
         Change::Remove => stored.intersection(&sent).copied().collect(),
         Change::Add => Vec::new(),
     };
-    for (kind, id) in leaves {
-        remove(context, input.entity_type, input.entity_id, kind, id)?;
+    for target in leaves {
+        remove(context, input.entity_type, input.entity_id, target)?;
     }
     if change != Change::Remove {
-        for (kind, id) in sent.difference(&stored) {
-            if input.entity_type == EntityType::PortalSettings && *kind == Kind::Property {
-                assign_portal(context, input.entity_id, *id)?;
-            } else {
-                add(context, input.entity_type, input.entity_id, *kind, *id)?;
+        for target in sent.difference(&stored) {
+            match target {
+                (TargetKind::Property, property) if input.entity_type == EntityType::PortalSettings => {
+                    assign_portal(context, input.entity_id, *property)?;
+                }
+                _ => add(context, input.entity_type, input.entity_id, *target)?,
             }
         }
     }
@@ -126,23 +128,22 @@ fn write(context: &mut Context<'_, '_>, input: &WriteScopes, change: Change) -> 
 fn find_entity(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid) -> Result<()> {
     match entity_type {
         EntityType::PortalSettings => portals::writable_portal(context, id).map(drop),
-        EntityType::PrecheckStep => Err(Error::not_found("Pre-check step")),
+        EntityType::PrecheckStep => precheck::check_exists(context, id),
         EntityType::Manual => Err(Error::not_found("Manual")),
     }
 }
 
 /// 404 for a target that is not there or not writable. Removing what is not there changes nothing, but for a limited
 /// caller an id must not tell whether it exists.
-fn check_target(context: &mut Context<'_, '_>, kind: Kind, id: Uuid, change: Change, coverage: &Coverage) -> Result<()> {
-    let is_fine =
-        coverage.is_writable(kind, id) && ((change == Change::Remove && !context.reach().is_limited()) || exists(context, kind, id)?);
-    if is_fine { Ok(()) } else { Err(Error::not_found(&kind.label())) }
+fn check_target(context: &mut Context<'_, '_>, (kind, id): Target, change: Change, coverage: &Coverage) -> Result<()> {
+    let may_be_missing = change == Change::Remove && !context.reach().is_limited();
+    let is_fine = coverage.is_writable(kind, id) && (may_be_missing || is_there(context, (kind, id))?);
+    if is_fine { Ok(()) } else { Err(Error::not_found(&kind.record().map_or_else(|| "Portal".into(), Kind::label))) }
 }
 
-fn stored(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid) -> Result<BTreeSet<Target>> {
-    let rows = context.rows(&SCOPES, values![entity_type.name(), id])?;
-    let target = |row: &store::Row| -> Result<Option<Target>> {
-        Ok(Kind::named(&row.get::<String>(0)?).map(|kind| row.get(1).map(|id| (kind, id))).transpose()?)
-    };
-    rows.iter().filter_map(|row| target(row).transpose()).collect()
+fn is_there(context: &mut Context<'_, '_>, (kind, id): Target) -> Result<bool> {
+    match kind.record() {
+        Some(record) => exists(context, record, id),
+        None => Ok(portals::find_portal(context, id)?.is_some()),
+    }
 }

@@ -1,17 +1,31 @@
 //! Guest-facing texts: one translation record each, one entry a language.
+//!
+//! A text is written in English and translated by machine into the organization's other languages. A write leaves jobs in
+//! the queue, in its own transaction; the translator claims them once that is committed, asks the provider, and writes what
+//! came back, unless the text has changed in between.
 
 mod fallback;
 mod operations;
+mod provider;
+mod queue;
+mod retry;
+mod worker;
+
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use store::Row;
 use uuid::Uuid;
 
 pub use fallback::pick;
 pub(crate) use operations::operations;
+pub(crate) use queue::follow_languages;
+pub use worker::Translator;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::moment::Moment;
 use crate::values;
 
 store::statements! {
@@ -33,7 +47,7 @@ store::statements! {
 }
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    STATEMENTS.to_vec()
+    [STATEMENTS, queue::STATEMENTS].concat()
 }
 
 /// The language a text is written in before it is translated.
@@ -67,38 +81,105 @@ impl SourceTable {
     }
 }
 
-/// Makes a translation with its first text.
+/// A text in one language.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    language: String,
+    text: String,
+    is_machine_translated: bool,
+    updated_at: Moment,
+}
+
+impl Entry {
+    fn from_row(row: &Row) -> Result<Self> {
+        Ok(Self { language: row.get(0)?, text: row.get(1)?, is_machine_translated: row.get(2)?, updated_at: Moment(row.get(3)?) })
+    }
+}
+
+/// What a change of a text's English means for its other languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// All are translated anew, those written by hand too (spec: portals, Copy rules).
+    Replace,
+    /// Those that are missing or a machine's are translated anew.
+    Renew,
+    /// None is.
+    Keep,
+}
+
+/// Makes a translation with its first text. An English one is queued for the organization's other languages.
 pub(crate) fn create(context: &mut Context<'_, '_>, source: SourceTable, language: &str, text: &str) -> Result<Uuid> {
     let (id, now) = (context.new_id(), context.now());
     context.execute(&INSERT, values![id, source.name(), now])?;
-    put(context, id, language, text)?;
+    put(context, id, language, text, Others::Renew)?;
     Ok(id)
 }
 
-/// Writes a text by hand in one language.
-pub(crate) fn put(context: &mut Context<'_, '_>, id: Uuid, language: &str, text: &str) -> Result<()> {
+/// Writes a text by hand in one language; the text that is there already, written by hand, changes nothing.
+///
+/// A new English text is queued for the languages that `others` says. In any other language, what is queued for it or under
+/// way is dropped: a translation of an older text never replaces what is written now.
+pub(crate) fn put(context: &mut Context<'_, '_>, id: Uuid, language: &str, text: &str, others: Others) -> Result<()> {
+    let entries = entries(context, id)?;
+    let stored = entries.iter().find(|entry| entry.language == language);
+    if language != ENGLISH {
+        queue::cancel(context, id, language)?;
+    }
+    if stored.is_some_and(|stored| stored.text == text && !stored.is_machine_translated) {
+        return Ok(());
+    }
+    write(context, id, language, text, false, stored)?;
+    if language == ENGLISH {
+        let languages = to_translate(&context.organization.settings.languages, &entries, others);
+        queue::enqueue(context, id, &languages, others == Others::Replace)?;
+    }
+    Ok(())
+}
+
+/// Writes a text in one language, in the place of what is stored in it.
+fn write(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    language: &str,
+    text: &str,
+    is_machine_translated: bool,
+    stored: Option<&Entry>,
+) -> Result<()> {
     let now = context.now();
-    context.execute(&PUT_ENTRY, values![id, language, text, false, now])?;
+    let updated_at = stored.map_or(Moment(now), |stored| stored.updated_at.advanced_to(now));
+    context.execute(&PUT_ENTRY, values![id, language, text, is_machine_translated, updated_at])?;
     context.execute(&TOUCH, values![id, now]).map(drop)
 }
 
-/// The English text of a translation.
-pub(crate) fn english(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
-    for row in context.rows(&ENTRIES, values![id])? {
-        if row.get::<String>(0)? == ENGLISH {
-            return Ok(Some(row.get(1)?));
-        }
-    }
-    Ok(None)
+/// The languages that an English text is translated into: the organization's and those it is in already, as far as `others`
+/// lets them change.
+fn to_translate(languages: &[String], entries: &[Entry], others: Others) -> BTreeSet<String> {
+    let is_kept = |language: &str| match others {
+        Others::Replace => false,
+        Others::Renew => entries.iter().any(|entry| entry.language == language && !entry.is_machine_translated),
+        Others::Keep => true,
+    };
+    let all = languages.iter().chain(entries.iter().map(|entry| &entry.language));
+    all.filter(|language| language.as_str() != ENGLISH && !is_kept(language)).cloned().collect()
 }
 
-/// 404 for a translation that is not there, 400 at `path` for one of another source table.
-pub(crate) fn check_link(context: &mut Context<'_, '_>, id: Uuid, source: SourceTable, path: &[&str]) -> Result<()> {
+/// A text in every language it has.
+fn entries(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<Entry>> {
+    context.rows(&ENTRIES, values![id])?.iter().map(Entry::from_row).collect()
+}
+
+/// The text of a translation in this very language.
+pub(crate) fn written(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<Option<String>> {
+    let entry = entries(context, id)?.into_iter().find(|entry| entry.language == language);
+    Ok(entry.map(|entry| entry.text))
+}
+
+/// What is wrong with linking a translation here, where it is one of another source table; 404 where it is not there.
+pub(crate) fn wrong_source(context: &mut Context<'_, '_>, id: Uuid, source: SourceTable) -> Result<Option<String>> {
     let row = context.row(&TRANSLATION, values![id])?.ok_or_else(|| Error::not_found("Translation"))?;
-    if row.get::<String>(0)? == source.name() {
-        return Ok(());
-    }
-    Err(Error::invalid(path, format!("is not a {} translation", source.name())))
+    let is_right = row.get::<String>(0)? == source.name();
+    Ok((!is_right).then(|| format!("is not a {} translation", source.name())))
 }
 
 /// The texts of several translations, each in the language asked for or the nearest there is.
@@ -121,5 +202,27 @@ impl Texts {
     /// The text of a translation, where it has any.
     pub(crate) fn of(&self, id: Option<Uuid>) -> Option<String> {
         self.0.get(&id?).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_new_english_text_is_translated_into() {
+        let entry = |language: &str, is_machine_translated| Entry {
+            language: language.into(),
+            text: "text".into(),
+            is_machine_translated,
+            updated_at: Moment("2026-11-21T09:30:00Z".parse().unwrap()),
+        };
+        let entries = [entry("en", false), entry("es", true), entry("fr", false), entry("pt-BR", false), entry("it", true)];
+        let languages = ["en", "es", "fr", "de"].map(String::from);
+        let wanted = |others| to_translate(&languages, &entries, others).into_iter().collect::<Vec<_>>();
+        assert_eq!(wanted(Others::Replace), ["de", "es", "fr", "it", "pt-BR"]);
+        assert_eq!(wanted(Others::Renew), ["de", "es", "it"]);
+        assert!(wanted(Others::Keep).is_empty());
+        assert_eq!(to_translate(&languages, &[], Others::Renew).len(), 3);
     }
 }

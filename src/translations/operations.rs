@@ -4,10 +4,9 @@ use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use store::Row;
 use uuid::Uuid;
 
-use super::{ENGLISH, ENTRIES, SourceTable, TRANSLATION, create, put};
+use super::{ENGLISH, Entry, Others, SourceTable, TRANSLATION, create, entries, put};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -49,22 +48,6 @@ struct SetEntry {
     text: Text6000,
 }
 
-/// A text in one language.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Entry {
-    language: String,
-    text: String,
-    is_machine_translated: bool,
-    updated_at: Moment,
-}
-
-impl Entry {
-    fn from_row(row: &Row) -> Result<Self> {
-        Ok(Self { language: row.get(0)?, text: row.get(1)?, is_machine_translated: row.get(2)?, updated_at: Moment(row.get(3)?) })
-    }
-}
-
 pub(crate) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("createTranslation", Method::POST, "/translations", Needs::Permission(Permission::ModifyTasks))
@@ -101,7 +84,7 @@ fn list_entries(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Entry>
     if !context.exists(&TRANSLATION, values![input.id])? {
         return Err(Error::not_found("Translation"));
     }
-    let mut entries = context.rows(&ENTRIES, values![input.id])?.iter().map(Entry::from_row).collect::<Result<Vec<_>>>()?;
+    let mut entries = entries(context, input.id)?;
     entries.sort_by(|one, other| (one.language != ENGLISH, &one.language).cmp(&(other.language != ENGLISH, &other.language)));
     Ok(entries)
 }
@@ -111,6 +94,7 @@ fn set_entry(context: &mut Context<'_, '_>, input: SetEntry) -> Result<Entry> {
     if !context.exists(&TRANSLATION, values![input.id])? {
         return Err(Error::not_found("Translation"));
     }
-    put(context, input.id, &language, &input.text)?;
-    Ok(Entry { language, text: input.text.0, is_machine_translated: false, updated_at: Moment(context.now()) })
+    put(context, input.id, &language, &input.text, Others::Renew)?;
+    let written = entries(context, input.id)?.into_iter().find(|entry| entry.language == language);
+    written.ok_or_else(|| Error::internal("a text that was written is not there"))
 }

@@ -12,7 +12,7 @@ use super::sender::Message;
 use super::subscriptions::{DisabledReason, Stored};
 use super::workflow;
 use crate::access::{self, Credential};
-use crate::context::{Context, System};
+use crate::context::{Context, System, Wakes};
 use crate::error::{Error, Result};
 use crate::events::Event;
 use crate::moment::Moment;
@@ -63,7 +63,7 @@ pub(super) fn prepare(tx: &mut Transaction<'_>, service: &Service, claim: Claim,
     if !access.permissions.has(delivery.event.permission()) {
         return Ok(Prepared::Disable(DisabledReason::PermissionLost));
     }
-    let system = System { tx, now, ids: &service.ids, public_url: &service.public_url, has_deliveries: false };
+    let system = System { tx, now, ids: &service.ids, public_url: &service.public_url, wakes: Wakes::default() };
     let mut context = Context::for_reading(system, claim.organization, &access)?;
     let Some(data) = data(&mut context, delivery)? else { return Ok(Prepared::Discard) };
     let body = Body { id: claim.id, event: delivery.event, occurred_at: delivery.occurred_at, data };

@@ -15,4 +15,5 @@ mod scopes;
 mod store;
 mod support;
 mod tools;
+mod translator;
 mod webhooks;

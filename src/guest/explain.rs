@@ -1,0 +1,219 @@
+//! explainGuestView: for the portal and for every step, whether this guest gets it, and the one rule that decided.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::precheckin;
+use super::stay::{Flat, Stay};
+use crate::context::Context;
+use crate::error::Result;
+use crate::operation::Object;
+use crate::platform::typed;
+use crate::portals::{Resolved, Route};
+use crate::precheck::{self, StayFacts, Step, Targeting, Verdict};
+use crate::scopes::{self, EntityType, Target, TargetKind};
+
+/// Why a guest sees what they see.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(example = example())]
+pub(super) struct Explanation {
+    /// The portal that serves the stay.
+    portal: ExplainedPortal,
+    /// Every step of the organization that the caller may know of, in guest order.
+    steps: Vec<ExplainedStep>,
+    /// Every manual.
+    manuals: Vec<Value>,
+}
+
+/// The portal, and why it is the one.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ExplainedPortal {
+    id: Option<Uuid>,
+    name: Option<String>,
+    reason: Reason,
+}
+
+/// A step, and why the guest gets it or not.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ExplainedStep {
+    id: Uuid,
+    nickname: String,
+    is_shown: bool,
+    reason: Reason,
+    /// From what the step is assigned to, to the property; empty where nothing reaches it.
+    path: Vec<Hop>,
+}
+
+/// The one rule that decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+struct Reason {
+    /// For programs.
+    key: &'static str,
+    /// For people.
+    message: String,
+}
+
+/// A thing on the way from an assignment to the property.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+struct Hop {
+    #[serde(rename = "type")]
+    kind: TargetKind,
+    id: Uuid,
+    name: Option<String>,
+}
+
+impl Reason {
+    fn new(key: &'static str, message: impl Into<String>) -> Self {
+        Self { key, message: message.into() }
+    }
+}
+
+/// Explains what the guest of a reservation sees.
+pub(super) fn explain(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Explanation> {
+    let stay = Stay::load(context, reservation)?;
+    let mut steps = precheck::all(context)?;
+    let visible = precheck::visible_ids(context, &steps)?;
+    steps.retain(|step| visible.contains(&step.id));
+    precheckin::sort(&mut steps, &stay);
+
+    let mut assigned = HashMap::<Uuid, Target>::new();
+    for (step, target) in scopes::reaching(context, EntityType::PrecheckStep, &stay.targets())? {
+        // Where several assignments reach the property, the closest one is named.
+        assigned.entry(step).and_modify(|closest| *closest = target.min(*closest)).or_insert(target);
+    }
+    let names = names(context, &stay)?;
+    let facts = stay.facts();
+    let explained = steps.into_iter().map(|step| {
+        let target = assigned.get(&step.id).copied();
+        let (is_shown, reason) = judge(&step, target.is_some(), &stay, &facts);
+        ExplainedStep { is_shown, reason, path: path(target, &stay, &names), id: step.id, nickname: step.nickname }
+    });
+    Ok(Explanation { steps: explained.collect(), portal: portal(&stay, &names), manuals: Vec::new() })
+}
+
+/// Whether a guest gets a step, and the first rule that says so: the step's own before the portal's.
+fn judge(step: &Step, is_assigned: bool, stay: &Stay, facts: &StayFacts) -> (bool, Reason) {
+    let refusal = if !is_assigned {
+        Some(Reason::new("not_assigned", "The step is not assigned to the property, its group, its tags or its portal."))
+    } else if !step.is_active {
+        Some(Reason::new("inactive", "The step is not active."))
+    } else {
+        match stay.portal() {
+            None => Some(Reason::new("no_portal", "No portal serves the property, so nothing is asked.")),
+            Some(portal) if !portal.is_precheckin_enabled => {
+                Some(Reason::new("precheckin_disabled", "Pre-check-in is switched off on the portal."))
+            }
+            Some(_) => None,
+        }
+    };
+    if let Some(reason) = refusal {
+        return (false, reason);
+    }
+    let verdict = precheck::decide(&step.targeting, facts);
+    (verdict.is_shown(), rule(verdict, &step.targeting, facts))
+}
+
+fn counted(number: i64, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A verdict in words.
+fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
+    let nights = counted(precheck::days(stay.check_in, stay.check_out), "night");
+    let lead = counted(precheck::days(stay.booked_on, stay.check_in), "day");
+    let channel = &stay.channel;
+    let (least, most) = (rules.lead_time_min_days.unwrap_or_default(), rules.lead_time_max_days.unwrap_or_default());
+    match verdict {
+        Verdict::AlwaysShown => Reason::new("always_shown", "The step is always shown; its other rules are ignored."),
+        Verdict::AllRulesPass => Reason::new("all_rules_pass", "The step is assigned and active, and every rule lets it through."),
+        Verdict::MinLos => {
+            Reason::new("min_los", format!("The stay ({nights}) is shorter than minLos ({}).", counted(rules.min_los.into(), "night")))
+        }
+        Verdict::MaxLos => {
+            Reason::new("max_los", format!("The stay ({nights}) is longer than maxLos ({}).", counted(rules.max_los.into(), "night")))
+        }
+        Verdict::LeadTimeMin => {
+            Reason::new("lead_time_min", format!("Booked {lead} before check-in, which is less than leadTimeMinDays ({least})."))
+        }
+        Verdict::LeadTimeMax => {
+            Reason::new("lead_time_max", format!("Booked {lead} before check-in, which is more than leadTimeMaxDays ({most})."))
+        }
+        Verdict::ChannelExcluded => Reason::new("channel_excluded", format!("The channel {channel} is among excludedSources.")),
+        Verdict::ChannelNotIncluded => {
+            Reason::new("channel_not_included", format!("The channel {channel} is not among includedSourcesReturning."))
+        }
+        Verdict::ReturningGuest => Reason::new("returning_guest", "The guest stayed before, and returning guests skip the step."),
+    }
+}
+
+fn portal(stay: &Stay, names: &HashMap<Target, String>) -> ExplainedPortal {
+    let called = |kind, id: &Uuid| names.get(&(kind, *id)).cloned().unwrap_or_default();
+    let Some((portal, Resolved { route, .. })) = &stay.portal else {
+        let reason = match stay.flat {
+            None => Reason::new("no_property", "The reservation has no property yet."),
+            Some(_) => Reason::new("no_portal", "No portal is assigned to the property, its group or its tags, and there is no default."),
+        };
+        return ExplainedPortal { id: None, name: None, reason };
+    };
+    let reason = match route {
+        Route::Direct => Reason::new("property", "The portal is assigned to the property."),
+        Route::Group(id) => {
+            Reason::new("property_group", format!("The portal is scoped to the group {}.", called(TargetKind::PropertyGroup, id)))
+        }
+        Route::Tag(id) => Reason::new("tag", format!("The portal is scoped to the tag {}.", called(TargetKind::Tag, id))),
+        Route::Default => Reason::new("default", "No portal is assigned to the property, its group or its tags; this is the default."),
+    };
+    ExplainedPortal { id: Some(portal.id), name: portal.name.clone(), reason }
+}
+
+/// The names of what can stand on a path to the property.
+fn names(context: &mut Context<'_, '_>, stay: &Stay) -> Result<HashMap<Target, String>> {
+    let mut names = HashMap::new();
+    for (kind, id) in stay.targets() {
+        let name = match kind.record() {
+            Some(record) => {
+                typed::<Object>(context, record, id)?.and_then(|data| data.get("name").and_then(Value::as_str).map(str::to_owned))
+            }
+            None => stay.portal().and_then(|portal| portal.name.clone()),
+        };
+        names.extend(name.map(|name| ((kind, id), name)));
+    }
+    Ok(names)
+}
+
+/// The way from an assignment to the property: through the portal, and through what the portal is assigned to.
+fn path(target: Option<Target>, stay: &Stay, names: &HashMap<Target, String>) -> Vec<Hop> {
+    let (Some(target), Some(Flat { placement, .. })) = (target, &stay.flat) else { return Vec::new() };
+    let through = match (&stay.portal, target.0) {
+        (Some((_, Resolved { route: Route::Group(id), .. })), TargetKind::Portal) => Some((TargetKind::PropertyGroup, *id)),
+        (Some((_, Resolved { route: Route::Tag(id), .. })), TargetKind::Portal) => Some((TargetKind::Tag, *id)),
+        _ => None,
+    };
+    let property = (TargetKind::Property, placement.property);
+    let last = (target != property).then_some(property);
+    let hops = [Some(target), through, last].into_iter().flatten();
+    hops.map(|(kind, id)| Hop { kind, id, name: names.get(&(kind, id)).cloned() }).collect()
+}
+
+fn example() -> Value {
+    json!({
+        "portal": {
+            "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul",
+            "reason": { "key": "property", "message": "The portal is assigned to the property." },
+        },
+        "steps": [{
+            "id": "0192f0c1-2345-7abc-8def-0123456789ac", "nickname": "House rules", "isShown": false,
+            "reason": { "key": "min_los", "message": "The stay (1 night) is shorter than minLos (2 nights)." },
+            "path": [
+                { "type": "tag", "id": "0192f0c1-2345-7abc-8def-0123456789ad", "name": "Sea view" },
+                { "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ae", "name": "Casa Azul 2-1" },
+            ],
+        }],
+        "manuals": [],
+    })
+}

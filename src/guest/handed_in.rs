@@ -1,0 +1,81 @@
+//! What a guest has handed in, for the platform that acts on it: it verifies identities, files with authorities, charges
+//! deposits, and its staff read the answers. So it also gets the settings that no public read returns.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::messages::{self, Message};
+use super::precheckin::{Asked, Precheckin, PrecheckinStatus};
+use super::stay::Stay;
+use crate::context::Context;
+use crate::error::Result;
+use crate::moment::Moment;
+use crate::operation::Object;
+use crate::precheck::{FlagAction, StepType, WriteOnly, identity_actions};
+
+/// What a guest has handed in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct HandedIn {
+    status: PrecheckinStatus,
+    submitted_at: Option<Moment>,
+    /// The steps the stay gets, in guest order.
+    steps: Vec<HandedInStep>,
+    /// What the guest wrote, oldest first.
+    messages: Vec<Message>,
+}
+
+/// A step, what was answered to it, and how it is to be acted on.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct HandedInStep {
+    id: Uuid,
+    nickname: String,
+    step_type: StepType,
+    is_complete: bool,
+    /// As the guest sent them.
+    answers: Option<Object>,
+    saved_at: Option<Moment>,
+    #[schemars(with = "Value")]
+    settings: WriteOnly,
+    /// What each identity check leads to, for an identity check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
+    identity_actions: Option<BTreeMap<&'static str, FlagAction>>,
+}
+
+impl From<Asked> for HandedInStep {
+    fn from(asked: Asked) -> Self {
+        let is_complete = asked.is_complete();
+        let Asked { step, answers } = asked;
+        let (answers, saved_at) = answers.unzip();
+        let identity_actions =
+            (step.step_type == StepType::IdentityCheck).then(|| identity_actions(step.write_only.identity_flag_policy.as_ref()));
+        Self {
+            id: step.id,
+            nickname: step.nickname,
+            step_type: step.step_type,
+            is_complete,
+            answers,
+            saved_at,
+            settings: step.write_only,
+            identity_actions,
+        }
+    }
+}
+
+/// What the guest of a reservation has handed in.
+pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HandedIn> {
+    let stay = Stay::load(context, reservation)?;
+    let precheckin = Precheckin::load(context, &stay)?;
+    Ok(HandedIn {
+        status: precheckin.status(),
+        submitted_at: precheckin.submitted.map(|(_, at)| at),
+        steps: precheckin.steps.into_iter().map(HandedInStep::from).collect(),
+        messages: messages::of(context, reservation)?,
+    })
+}

@@ -1,0 +1,346 @@
+//! Pre-check-in of one stay: which steps it gets, what was answered, where it stands (contract: Guest interface).
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::Json;
+use uuid::Uuid;
+
+use super::stay::Stay;
+use super::words;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::moment::Moment;
+use crate::operation::Object;
+use crate::precheck::{self, Place, Question, QuestionKind, QuestionOption, Step, StepType};
+use crate::scopes::{self, EntityType};
+use crate::translations::Texts;
+use crate::values;
+
+store::statements! {
+    /// What a guest has answered.
+    ANSWERS = "select step_id, doc, saved_at from precheck_answer where organization_id = ?1 and reservation_id = ?2";
+    /// Saves the answers to a step.
+    PUT_ANSWER = "insert into precheck_answer (organization_id, reservation_id, step_id, saved_at, doc) values (?1, ?2, ?3, ?4, ?5)
+        on conflict (organization_id, reservation_id, step_id) do update set saved_at = excluded.saved_at, doc = excluded.doc";
+    /// What became of a submission.
+    SUBMISSION = "select status, submitted_at from precheckin where organization_id = ?1 and reservation_id = ?2";
+    /// Submits.
+    SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at) values (?1, ?2, ?3, ?4)";
+    /// Forgets the answers of a stay that is gone.
+    FORGET_ANSWERS = "delete from precheck_answer where organization_id = ?1 and reservation_id = ?2";
+    /// Forgets its submission.
+    FORGET_SUBMISSION = "delete from precheckin where organization_id = ?1 and reservation_id = ?2";
+}
+
+/// Where a guest stands with what is asked before arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PrecheckinStatus {
+    /// Nothing has been answered yet.
+    NotStarted,
+    /// Something has been.
+    InProgress,
+    /// Submitted, and held for staff.
+    InReview,
+    /// Submitted, and done.
+    Approved,
+}
+
+impl PrecheckinStatus {
+    const ALL: [Self; 4] = [Self::NotStarted, Self::InProgress, Self::InReview, Self::Approved];
+
+    /// As it is written and stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not_started",
+            Self::InProgress => "in_progress",
+            Self::InReview => "in_review",
+            Self::Approved => "approved",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// A step that a stay gets, and what its guest has answered.
+pub(super) struct Asked {
+    pub step: Step,
+    pub answers: Option<(Object, Moment)>,
+}
+
+impl Asked {
+    pub(super) fn answers(&self) -> Option<&Object> {
+        self.answers.as_ref().map(|(answers, _)| answers)
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        precheck::is_complete(&self.step, self.answers())
+    }
+}
+
+/// Pre-check-in of one stay.
+pub(super) struct Precheckin {
+    /// Whether the portal asks for it.
+    pub is_enabled: bool,
+    /// The steps the stay gets, in guest order.
+    pub steps: Vec<Asked>,
+    /// What became of it when it was submitted.
+    pub submitted: Option<(PrecheckinStatus, Moment)>,
+}
+
+impl Precheckin {
+    pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Self> {
+        let is_enabled = stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
+        let steps = if is_enabled { shown(context, stay)? } else { Vec::new() };
+        let mut answers = answers(context, stay.id)?;
+        let steps = steps.into_iter().map(|step| Asked { answers: answers.remove(&step.id), step }).collect();
+        Ok(Self { is_enabled, steps, submitted: submission(context, stay.id)? })
+    }
+
+    pub(super) fn status(&self) -> PrecheckinStatus {
+        match self.submitted {
+            Some((status, _)) => status,
+            None if self.steps.iter().any(|asked| asked.answers.is_some()) => PrecheckinStatus::InProgress,
+            None => PrecheckinStatus::NotStarted,
+        }
+    }
+
+    /// Submits, where everything is done; 409 where it is not, or was before.
+    pub(super) fn submit(&mut self, context: &mut Context<'_, '_>, stay: &Stay) -> Result<()> {
+        self.require_open()?;
+        let missing = self.steps.iter().filter(|asked| !asked.is_complete()).count();
+        if missing > 0 {
+            return Err(Error::conflict(format!("{missing} of the steps are not complete yet.")));
+        }
+        let is_reviewed = stay.portal().is_none_or(|portal| portal.is_manual_review_enabled);
+        let status = outcome(is_reviewed, self.steps.iter().map(|asked| &asked.step));
+        let now = Moment(context.now());
+        context.execute(&SUBMIT, values![stay.id, status.name(), now])?;
+        self.submitted = Some((status, now));
+        Ok(())
+    }
+
+    /// 403 where pre-check-in is off, 409 once it has been submitted.
+    fn require_open(&self) -> Result<()> {
+        if !self.is_enabled {
+            return Err(Error::forbidden("Pre-check-in is switched off."));
+        }
+        if self.submitted.is_some() {
+            return Err(Error::conflict("Pre-check-in has been submitted already."));
+        }
+        Ok(())
+    }
+
+    /// Saves the answers to a step: 404 for one that is not shown, 409 once submitted, 400 for answers that do not fit it.
+    pub(super) fn save(&mut self, context: &mut Context<'_, '_>, stay: &Stay, step: Uuid, answers: Object) -> Result<&Asked> {
+        let is_shown = self.steps.iter().any(|asked| asked.step.id == step);
+        if is_shown {
+            self.require_open()?;
+        }
+        let asked = self.steps.iter_mut().find(|asked| asked.step.id == step).ok_or_else(|| Error::not_found("Step"))?;
+        let mut issues = precheck::answer_issues(&asked.step, &answers);
+        if !issues.is_empty() {
+            for issue in &mut issues {
+                issue.path.insert(0, "answers".into());
+            }
+            return Err(Error::issues(issues));
+        }
+        let now = Moment(context.now());
+        context.execute(&PUT_ANSWER, values![stay.id, step, now, store::Value::json(&answers)?])?;
+        precheck::mark_used(context, step)?;
+        asked.answers = Some((answers, now));
+        Ok(asked)
+    }
+}
+
+/// What a submission comes to: held for staff, unless the portal reviews nothing or none of the steps that could be held
+/// is to be.
+fn outcome<'s>(is_reviewed: bool, steps: impl Iterator<Item = &'s Step>) -> PrecheckinStatus {
+    let mut reviewable = steps.filter(|step| step.step_type.is_reviewable()).peekable();
+    let is_waived = reviewable.peek().is_some() && reviewable.all(|step| !step.is_manual_review_enabled);
+    if !is_reviewed || is_waived { PrecheckinStatus::Approved } else { PrecheckinStatus::InReview }
+}
+
+/// The steps a stay gets, in guest order.
+fn shown(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Vec<Step>> {
+    let reaching = scopes::reaching(context, EntityType::PrecheckStep, &stay.targets())?;
+    let mut ids: Vec<Uuid> = reaching.into_iter().map(|(step, _)| step).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let facts = stay.facts();
+    let mut steps = precheck::among(context, ids)?;
+    steps.retain(|step| precheck::decide(&step.targeting, &facts).is_shown());
+    sort(&mut steps, stay);
+    Ok(steps)
+}
+
+/// Puts steps in the order in which the guest meets them.
+pub(super) fn sort(steps: &mut [Step], stay: &Stay) {
+    let is_automatic = stay.portal().is_none_or(|portal| portal.is_precheck_order_automatic);
+    let place = |step: &Step| Place { step_type: step.step_type, sort_order: step.sort_order, created_at: step.created_at, id: step.id };
+    steps.sort_by(|one, other| precheck::compare(&place(one), &place(other), is_automatic));
+}
+
+fn answers(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HashMap<Uuid, (Object, Moment)>> {
+    let rows = context.rows(&ANSWERS, values![reservation])?;
+    let answer = |row: &store::Row| -> Result<_> {
+        let Json(answers) = row.get(1)?;
+        Ok((row.get(0)?, (answers, Moment(row.get(2)?))))
+    };
+    rows.iter().map(answer).collect()
+}
+
+fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Option<(PrecheckinStatus, Moment)>> {
+    let Some(row) = context.row(&SUBMISSION, values![reservation])? else { return Ok(None) };
+    let status = PrecheckinStatus::named(&row.get::<String>(0)?).ok_or_else(|| Error::internal("a submission of an unknown status"))?;
+    Ok(Some((status, Moment(row.get(1)?))))
+}
+
+/// Forgets what the guest of a deleted reservation handed in.
+pub(super) fn forget(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<()> {
+    context.execute(&FORGET_ANSWERS, values![reservation])?;
+    context.execute(&FORGET_SUBMISSION, values![reservation]).map(drop)
+}
+
+/// A step as the guest sees it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepView {
+    /// Which step.
+    pub id: Uuid,
+    /// What it asks.
+    pub step_type: StepType,
+    /// Its own title, or else the built-in one of its type.
+    pub title: String,
+    /// Whether the guest has done what it asks.
+    pub is_complete: bool,
+    /// What to know about it, where the organization has written something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What is agreed to, for an agreement in text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement_text: Option<String>,
+    /// What is asked now, for additional questions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub questions: Option<Vec<QuestionView>>,
+}
+
+/// A question as the guest sees it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuestionView {
+    /// Which question.
+    pub id: Uuid,
+    /// How it is answered.
+    pub kind: QuestionKind,
+    /// What is asked.
+    pub text: Option<String>,
+    /// Whether the step is incomplete without an answer.
+    pub is_required: bool,
+    /// What can be chosen.
+    pub options: Vec<OptionView>,
+    /// What the guest has answered: `{optionIds}` or `{text}`.
+    pub answer: Option<Value>,
+}
+
+/// An option as the guest sees it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct OptionView {
+    /// Which option.
+    pub id: Uuid,
+    /// What it is called.
+    pub name: Option<String>,
+}
+
+impl Asked {
+    /// The translations that showing it takes.
+    pub(super) fn linked_texts(&self) -> impl Iterator<Item = Uuid> {
+        let step = &self.step;
+        let own = [step.display_title_ml_text_id, step.write_only.guest_description_ml_text_id, self.agreement_text_id()];
+        let questions: &[Question] = if step.step_type == StepType::AdditionalQuestions { &step.questions } else { &[] };
+        let of_questions = questions.iter().flat_map(|question| {
+            let names = question.options.iter().filter_map(|option| option.name_ml_text_id);
+            [question.text_ml_text_id].into_iter().chain(names)
+        });
+        own.into_iter().flatten().chain(of_questions)
+    }
+
+    fn agreement_text_id(&self) -> Option<Uuid> {
+        if self.step.step_type == StepType::Agreement { self.step.agreement.contract_template_text_ml_text_id } else { None }
+    }
+
+    /// The step in the guest's language.
+    pub(super) fn view(&self, texts: &Texts, language: &str) -> StepView {
+        let step = &self.step;
+        let written = || (step.step_type == StepType::Agreement).then(|| step.write_only.contract_template_text.clone()).flatten();
+        let answers = self.answers().cloned().unwrap_or_default();
+        StepView {
+            id: step.id,
+            step_type: step.step_type,
+            title: texts.of(step.display_title_ml_text_id).unwrap_or_else(|| words::step_title(step.step_type, language).to_owned()),
+            is_complete: self.is_complete(),
+            description: texts.of(step.write_only.guest_description_ml_text_id),
+            agreement_text: texts.of(self.agreement_text_id()).or_else(written),
+            questions: (step.step_type == StepType::AdditionalQuestions).then(|| {
+                let shown = precheck::shown_questions(&step.questions, &answers);
+                shown.into_iter().map(|question| question_view(question, &answers, texts, language)).collect()
+            }),
+        }
+    }
+}
+
+fn question_view(question: &Question, answers: &Object, texts: &Texts, language: &str) -> QuestionView {
+    let option = |option: &QuestionOption| OptionView {
+        id: option.id,
+        name: option.answer.map(|answer| words::yes_or_no(answer, language).to_owned()).or_else(|| texts.of(option.name_ml_text_id)),
+    };
+    QuestionView {
+        id: question.id,
+        kind: question.kind,
+        text: texts.of(Some(question.text_ml_text_id)),
+        is_required: question.is_required,
+        options: question.options.iter().map(option).collect(),
+        answer: answers.get(&question.id.to_string()).cloned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The contract's sentence: approved at once when the portal's review is off, or when the shown steps that have
+        /// isManualReviewEnabled all have it false (and there is one).
+        #[test]
+        fn approval_agrees_with_the_sentence(is_reviewed: bool, steps in prop::collection::vec((prop::sample::select(StepType::ALL.to_vec()), any::<bool>()), 0..5)) {
+            let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
+            let shown: Vec<Step> = steps.iter().map(|(step_type, is_enabled)| Step {
+                is_manual_review_enabled: *is_enabled, ..Step::new(Uuid::nil(), *step_type, "Step".into(), now)
+            }).collect();
+            let mut held = Vec::new();
+            for (step_type, is_enabled) in steps {
+                if ["additional_questions", "document_upload", "damage_deposit"].contains(&step_type.name()) {
+                    held.push(is_enabled);
+                }
+            }
+            let is_approved = !is_reviewed || (!held.is_empty() && !held.contains(&true));
+            prop_assert_eq!(outcome(is_reviewed, shown.iter()) == PrecheckinStatus::Approved, is_approved);
+        }
+    }
+
+    #[test]
+    fn a_name_and_its_status_find_each_other() {
+        for status in PrecheckinStatus::ALL {
+            assert_eq!(PrecheckinStatus::named(status.name()), Some(status));
+            assert_eq!(serde_json::to_value(status).unwrap(), status.name());
+        }
+    }
+}

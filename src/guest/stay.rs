@@ -1,0 +1,86 @@
+//! A stay as the rules see it: the reservation, its flat, and the portal that serves the flat.
+
+use jiff::tz::TimeZone;
+use uuid::Uuid;
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::platform::{Kind, Property, Reservation, typed};
+use crate::portals::{self, Placement, Portal, Resolved};
+use crate::precheck::StayFacts;
+use crate::scopes::{Target, TargetKind};
+
+/// A stay.
+pub(crate) struct Stay {
+    /// The reservation's id.
+    pub id: Uuid,
+    /// The reservation.
+    pub reservation: Reservation,
+    /// The flat, once it is known.
+    pub flat: Option<Flat>,
+    /// The portal, and how it came to serve the flat.
+    pub portal: Option<(Portal, Resolved)>,
+}
+
+/// The flat of a stay.
+pub(crate) struct Flat {
+    /// The property.
+    pub property: Property,
+    /// Where it stands.
+    pub placement: Placement,
+}
+
+impl Stay {
+    /// Reads a stay; 404 where there is no such reservation.
+    pub(crate) fn load(context: &mut Context<'_, '_>, id: Uuid) -> Result<Self> {
+        let reservation: Reservation = typed(context, Kind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))?;
+        let flat = match reservation.property_id {
+            Some(id) => typed::<Property>(context, Kind::Property, id)?.map(|property| Flat::new(id, property)),
+            None => None,
+        };
+        let resolved = match &flat {
+            Some(flat) => portals::effective_portal(context, &flat.placement)?,
+            None => None,
+        };
+        let portal = match resolved {
+            Some(resolved) => portals::find_portal(context, resolved.portal)?.map(|portal| (portal, resolved)),
+            None => None,
+        };
+        Ok(Self { id, reservation, flat, portal })
+    }
+
+    /// The portal that serves the flat.
+    pub(crate) fn portal(&self) -> Option<&Portal> {
+        self.portal.as_ref().map(|(portal, _)| portal)
+    }
+
+    /// What a step must be assigned to in order to reach the flat.
+    pub(crate) fn targets(&self) -> Vec<Target> {
+        let Some(Flat { placement, .. }) = &self.flat else { return Vec::new() };
+        let group = placement.group.map(|id| (TargetKind::PropertyGroup, id));
+        let tags = placement.tags.iter().map(|id| (TargetKind::Tag, *id));
+        let portal = self.portal().map(|portal| (TargetKind::Portal, portal.id));
+        [(TargetKind::Property, placement.property)].into_iter().chain(group).chain(tags).chain(portal).collect()
+    }
+
+    /// What the rules of steps look at.
+    pub(crate) fn facts(&self) -> StayFacts {
+        let zone = self.flat.as_ref().and_then(|flat| TimeZone::get(&flat.property.timezone).ok()).unwrap_or(TimeZone::UTC);
+        let reservation = &self.reservation;
+        StayFacts {
+            check_in: reservation.check_in,
+            check_out: reservation.check_out,
+            booked_on: reservation.booked_at.0.to_zoned(zone).date(),
+            channel: reservation.channel.clone(),
+            is_returning: reservation.is_returning_guest.unwrap_or(false),
+        }
+    }
+}
+
+impl Flat {
+    fn new(id: Uuid, property: Property) -> Self {
+        let tags = property.tag_ids.clone().unwrap_or_default();
+        let placement = Placement { property: id, group: property.property_group_id, tags };
+        Self { property, placement }
+    }
+}

@@ -1,0 +1,244 @@
+//! What a guest answers to a step, and when that is enough (contract: Guest interface).
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::question::{Question, QuestionKind};
+use super::step::{Step, StepType};
+use crate::error::{Issue, Step as PathStep};
+use crate::operation::Object;
+
+/// Characters in a text at the most.
+const TEXT_LENGTH: usize = 6000;
+
+/// Whether a guest has done what a step asks.
+#[must_use]
+pub fn is_complete(step: &Step, answers: Option<&Object>) -> bool {
+    let Some(answers) = answers else { return false };
+    match step.step_type {
+        StepType::AdditionalQuestions => {
+            shown(&step.questions, answers).iter().all(|question| !question.is_required || is_answered(question, answers))
+        }
+        StepType::Agreement => answers.get("isAccepted") == Some(&Value::Bool(true)),
+        _ => true,
+    }
+}
+
+/// The questions that are asked, given what has been answered. An answer to a question that is not asked shows nothing.
+#[must_use]
+pub fn shown<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Question> {
+    let mut chosen = HashSet::new();
+    let mut shown = Vec::new();
+    for question in questions {
+        let is_asked = question.conditions.is_empty() || question.conditions.iter().any(|condition| chosen.contains(&condition.option_id));
+        if is_asked {
+            chosen.extend(choice(question, answers));
+            shown.push(question);
+        }
+    }
+    shown
+}
+
+/// The options of a question that a guest chose.
+fn choice(question: &Question, answers: &Object) -> Vec<Uuid> {
+    let sent = answers.get(&question.id.to_string()).and_then(|answer| answer["optionIds"].as_array());
+    let ids = sent.into_iter().flatten().filter_map(|id| id.as_str().and_then(|text| text.parse().ok()));
+    // An option may have been removed since.
+    ids.filter(|id| question.options.iter().any(|option| option.id == *id)).collect()
+}
+
+fn is_answered(question: &Question, answers: &Object) -> bool {
+    match question.kind {
+        QuestionKind::FreeFormInput => {
+            answers.get(&question.id.to_string()).and_then(|answer| answer["text"].as_str()).is_some_and(|text| !text.trim().is_empty())
+        }
+        _ => !choice(question, answers).is_empty(),
+    }
+}
+
+/// What is wrong with the answers to a step; paths begin below `answers`. What is missing is not wrong: it can follow.
+#[must_use]
+pub fn issues(step: &Step, answers: &Object) -> Vec<Issue> {
+    let mut found = Found::default();
+    match step.step_type {
+        StepType::AdditionalQuestions => {
+            for (key, answer) in answers {
+                let question = key.parse().ok().and_then(|id: Uuid| step.questions.iter().find(|question| question.id == id));
+                match question {
+                    Some(question) if *key == question.id.to_string() => found.judge(question, key, answer),
+                    _ => found.add(&[key], "is not a question of this step"),
+                }
+            }
+        }
+        StepType::Agreement if answers.get("isAccepted").is_some_and(|accepted| !accepted.is_boolean()) => {
+            found.add(&["isAccepted"], "must be of type boolean");
+        }
+        _ => {}
+    }
+    found.0
+}
+
+#[derive(Default)]
+struct Found(Vec<Issue>);
+
+impl Found {
+    fn add(&mut self, path: &[&str], message: &str) {
+        self.0.push(Issue::new(path, message));
+    }
+
+    fn judge(&mut self, question: &Question, key: &str, answer: &Value) {
+        let fields = match answer {
+            Value::Null => return,
+            Value::Object(fields) => fields,
+            _ => return self.add(&[key], "must be of type object"),
+        };
+        let takes_text = question.kind == QuestionKind::FreeFormInput;
+        for (name, value) in fields {
+            match name.as_str() {
+                "text" if takes_text => self.judge_text(key, value),
+                "optionIds" if !takes_text => self.judge_choice(question, key, value),
+                "text" | "optionIds" => self.add(&[key, name], "does not answer this kind of question"),
+                _ => self.add(&[key, name], "unrecognized field"),
+            }
+        }
+    }
+
+    fn judge_text(&mut self, key: &str, value: &Value) {
+        match value.as_str() {
+            None => self.add(&[key, "text"], "must be of type string"),
+            Some(text) if text.chars().count() > TEXT_LENGTH => self.add(&[key, "text"], "must have at most 6000 characters"),
+            Some(_) => {}
+        }
+    }
+
+    fn judge_choice(&mut self, question: &Question, key: &str, value: &Value) {
+        let Some(ids) = value.as_array() else { return self.add(&[key, "optionIds"], "must be of type array") };
+        let is_own = |id: &Value| {
+            let id = id.as_str().and_then(|text| text.parse::<Uuid>().ok());
+            id.is_some_and(|id| question.options.iter().any(|option| option.id == id))
+        };
+        for (place, _) in ids.iter().enumerate().filter(|(_, id)| !is_own(id)) {
+            let path: Vec<PathStep> = vec![key.into(), "optionIds".into(), place.into()];
+            self.0.push(Issue { path, message: "is not an option of this question".into() });
+        }
+        if question.kind != QuestionKind::MultiSelect && ids.len() > 1 {
+            self.add(&[key, "optionIds"], "must have at most 1 items");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::super::question::{Condition, QuestionOption};
+    use super::*;
+    use crate::moment::Moment;
+
+    fn id(number: usize) -> Uuid {
+        Uuid::from_u128(number as u128)
+    }
+
+    /// A question with three options, or a free one; its options are numbered from ten times its own number.
+    fn question(number: usize, kind: QuestionKind, is_required: bool, conditions: &[usize]) -> Question {
+        let option = |place| QuestionOption { id: id(number * 10 + place), name_ml_text_id: Some(id(9)), answer: None };
+        let is_free = kind == QuestionKind::FreeFormInput;
+        Question {
+            id: id(number),
+            kind,
+            text_ml_text_id: id(8),
+            is_required,
+            options: if is_free { Vec::new() } else { (0..3).map(option).collect() },
+            conditions: conditions.iter().map(|option| Condition { option_id: id(*option) }).collect(),
+        }
+    }
+
+    fn step(step_type: StepType, questions: Vec<Question>) -> Step {
+        let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
+        Step { questions, ..Step::new(id(1), step_type, "Step".into(), now) }
+    }
+
+    fn object(value: Value) -> Object {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn an_agreement_is_complete_when_it_is_accepted() {
+        let step = step(StepType::Agreement, Vec::new());
+        assert!(!is_complete(&step, None));
+        assert!(!is_complete(&step, Some(&object(json!({})))));
+        assert!(!is_complete(&step, Some(&object(json!({ "isAccepted": false })))));
+        assert!(is_complete(&step, Some(&object(json!({ "isAccepted": true, "signature": "Ada" })))));
+        assert_eq!(issues(&step, &object(json!({ "isAccepted": "yes" }))).len(), 1);
+    }
+
+    #[test]
+    fn every_wrong_answer_is_named() {
+        use QuestionKind::{FreeFormInput, MultiSelect, SingleSelect};
+        let step = step(
+            StepType::AdditionalQuestions,
+            vec![question(1, SingleSelect, true, &[]), question(2, MultiSelect, true, &[]), question(3, FreeFormInput, true, &[])],
+        );
+        let key = |number: usize| id(number).to_string();
+        let fine = json!({ key(1): { "optionIds": [id(10)] }, key(2): { "optionIds": [id(20), id(22)] }, key(3): { "text": "at noon" } });
+        assert_eq!(issues(&step, &object(fine.clone())), []);
+        assert!(is_complete(&step, Some(&object(fine))));
+        let partial = json!({ key(1): null, key(2): { "optionIds": [] }, key(3): { "text": " " } });
+        assert_eq!(issues(&step, &object(partial.clone())), []);
+        assert!(!is_complete(&step, Some(&object(partial))));
+        let wrong = json!({
+            key(1): { "optionIds": [id(10), id(20)] }, key(2): { "text": "both" }, key(3): { "text": 5, "colour": 1 }, key(4): {}, "x": {},
+        });
+        let paths: Vec<String> = issues(&step, &object(wrong)).iter().map(|issue| serde_json::to_string(&issue.path).unwrap()).collect();
+        let mut expected = vec![
+            json!([key(1), "optionIds", 1]).to_string(),
+            json!([key(1), "optionIds"]).to_string(),
+            json!([key(2), "text"]).to_string(),
+            json!([key(3), "text"]).to_string(),
+            json!([key(3), "colour"]).to_string(),
+            json!([key(4)]).to_string(),
+            json!(["x"]).to_string(),
+        ];
+        let mut paths = paths;
+        paths.sort();
+        expected.sort();
+        assert_eq!(paths, expected);
+    }
+
+    /// Whether a question is asked, found by going back along its conditions.
+    fn is_asked(number: usize, questions: &[Question], answers: &Object) -> bool {
+        let question = &questions[number];
+        question.conditions.is_empty()
+            || (0..number).any(|earlier| {
+                let chosen =
+                    answers.get(&questions[earlier].id.to_string()).map(|answer| answer["optionIds"].to_string()).unwrap_or_default();
+                is_asked(earlier, questions, answers)
+                    && question.conditions.iter().any(|condition| {
+                        let is_its_option = questions[earlier].options.iter().any(|option| option.id == condition.option_id);
+                        is_its_option && chosen.contains(&condition.option_id.to_string())
+                    })
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_going_back_along_the_conditions(
+            // For each question the options it depends on (by question and place), and what was chosen.
+            shape in prop::collection::vec((prop::collection::vec((0..6_usize, 0..3_usize), 0..3), prop::collection::vec(0..3_usize, 0..3)), 1..7),
+        ) {
+            let questions: Vec<Question> = shape.iter().enumerate().map(|(index, (conditions, _))| {
+                let earlier: Vec<usize> = conditions.iter().filter(|(other, _)| *other < index).map(|(other, place)| (other + 1) * 10 + place).collect();
+                question(index + 1, QuestionKind::MultiSelect, true, &earlier)
+            }).collect();
+            let answers: Object = shape.iter().enumerate().map(|(index, (_, chosen))| {
+                let ids: Vec<Uuid> = chosen.iter().map(|place| id((index + 1) * 10 + place)).collect();
+                (id(index + 1).to_string(), json!({ "optionIds": ids }))
+            }).collect();
+            let expected: Vec<&Question> = (0..questions.len()).filter(|number| is_asked(*number, &questions, &answers)).map(|number| &questions[number]).collect();
+            prop_assert_eq!(shown(&questions, &answers), expected);
+        }
+    }
+}

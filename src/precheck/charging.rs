@@ -1,0 +1,143 @@
+//! Whether an active step can do what it is there for (spec: List items, `configurationIssue` and
+//! `hasUsableDamageWaiver`).
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::step::{Step, StepType};
+
+/// What an active step lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfigurationIssue {
+    /// There is no account to charge.
+    MissingPaymentAccount,
+    /// There is no active account at the background-check provider.
+    MissingAuthenticateAccount,
+}
+
+/// The accounts of an organization.
+#[derive(Debug, Clone, Default)]
+pub struct Accounts {
+    /// Payment accounts by id: whether each is active.
+    pub payment: HashMap<Uuid, bool>,
+    /// Whether there is an active default payment account.
+    pub has_active_default: bool,
+    /// Background-check accounts by id: whether each is active.
+    pub background_check: HashMap<Uuid, bool>,
+}
+
+impl Accounts {
+    /// Whether a charge can be made: on its own account where it names one, else on the default.
+    fn can_charge(&self, own: Option<Uuid>) -> bool {
+        own.map_or(self.has_active_default, |id| self.payment.get(&id) == Some(&true))
+    }
+}
+
+/// What an active step lacks; nothing for an inactive one.
+#[must_use]
+pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<ConfigurationIssue> {
+    if !step.is_active {
+        return None;
+    }
+    match step.step_type {
+        StepType::DamageDeposit if !can_charge_deposit(step, accounts) => Some(ConfigurationIssue::MissingPaymentAccount),
+        StepType::BackgroundCheck => {
+            let own = step.write_only.background_check_account_id;
+            let is_active = own.is_some_and(|id| accounts.background_check.get(&id) == Some(&true));
+            (!is_active).then_some(ConfigurationIssue::MissingAuthenticateAccount)
+        }
+        _ => None,
+    }
+}
+
+/// Whether all that a deposit step charges can be charged. A step that charges nothing yet is judged by the accounts it
+/// names, else by the default.
+fn can_charge_deposit(step: &Step, accounts: &Accounts) -> bool {
+    let charges = &step.charges;
+    let (waiver, deposit) = (charges.damage_waiver_payment_account_id, charges.security_deposit_payment_account_id);
+    match (charges.is_damage_waiver_enabled, charges.is_security_deposit_enabled) {
+        (true, true) => accounts.can_charge(waiver) && accounts.can_charge(deposit),
+        (true, false) => accounts.can_charge(waiver),
+        (false, true) => accounts.can_charge(deposit),
+        (false, false) => match (waiver, deposit) {
+            (None, None) => accounts.has_active_default,
+            (waiver, deposit) => [waiver, deposit].into_iter().flatten().all(|id| accounts.can_charge(Some(id))),
+        },
+    }
+}
+
+/// Whether an active deposit step offers a waiver that can be charged.
+#[must_use]
+pub fn has_usable_damage_waiver(step: &Step, accounts: &Accounts) -> bool {
+    let charges = &step.charges;
+    step.is_active
+        && step.step_type == StepType::DamageDeposit
+        && charges.is_damage_waiver_enabled
+        && accounts.can_charge(charges.damage_waiver_payment_account_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::moment::Moment;
+
+    const ACTIVE: Uuid = Uuid::from_u128(1);
+    const INACTIVE: Uuid = Uuid::from_u128(2);
+
+    fn accounts(has_active_default: bool) -> Accounts {
+        let both = HashMap::from([(ACTIVE, true), (INACTIVE, false)]);
+        Accounts { payment: both.clone(), has_active_default, background_check: both }
+    }
+
+    fn step(step_type: StepType) -> Step {
+        let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
+        Step { is_active: true, ..Step::new(Uuid::nil(), step_type, "Step".into(), now) }
+    }
+
+    #[test]
+    fn a_deposit_needs_its_own_account_or_the_default() {
+        use ConfigurationIssue::MissingPaymentAccount;
+        // Waiver on, its account, deposit on, its account, default → whether something is missing, whether the waiver is usable.
+        let table = [
+            ((false, None, false, None, true), (false, false)),
+            ((false, None, false, None, false), (true, false)),
+            ((false, None, false, Some(ACTIVE), false), (false, false)),
+            ((false, None, false, Some(INACTIVE), true), (true, false)),
+            ((false, None, true, None, false), (true, false)),
+            ((false, None, true, Some(ACTIVE), false), (false, false)),
+            ((false, None, true, Some(INACTIVE), true), (true, false)),
+            ((true, None, false, Some(INACTIVE), true), (false, true)),
+            ((true, Some(ACTIVE), true, None, false), (true, true)),
+            ((true, Some(INACTIVE), true, None, true), (true, false)),
+            ((true, Some(Uuid::from_u128(3)), false, None, true), (true, false)),
+        ];
+        for (input, (is_missing, is_usable)) in table {
+            let (waiver, waiver_account, deposit, deposit_account, default) = input;
+            let mut step = step(StepType::DamageDeposit);
+            step.charges.is_damage_waiver_enabled = waiver;
+            step.charges.damage_waiver_payment_account_id = waiver_account;
+            step.charges.is_security_deposit_enabled = deposit;
+            step.charges.security_deposit_payment_account_id = deposit_account;
+            assert_eq!(configuration_issue(&step, &accounts(default)), is_missing.then_some(MissingPaymentAccount), "{input:?}");
+            assert_eq!(has_usable_damage_waiver(&step, &accounts(default)), is_usable, "{input:?}");
+            step.is_active = false;
+            assert_eq!(configuration_issue(&step, &accounts(default)), None);
+            assert!(!has_usable_damage_waiver(&step, &accounts(default)));
+        }
+    }
+
+    #[test]
+    fn a_background_check_needs_an_active_account_of_its_own() {
+        for (account, is_missing) in [(Some(ACTIVE), false), (Some(INACTIVE), true), (None, true)] {
+            let mut step = step(StepType::BackgroundCheck);
+            step.write_only.background_check_account_id = account;
+            let expected = is_missing.then_some(ConfigurationIssue::MissingAuthenticateAccount);
+            assert_eq!(configuration_issue(&step, &accounts(false)), expected, "{account:?}");
+        }
+        assert_eq!(configuration_issue(&step(StepType::Agreement), &accounts(false)), None);
+    }
+}

@@ -1,0 +1,281 @@
+//! listPrecheckSteps: every step of the organization, in the order guests meet them.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use http::Method;
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::{Json, Row};
+use uuid::Uuid;
+
+use super::charging::{Accounts, ConfigurationIssue, configuration_issue, has_usable_damage_waiver};
+use super::order::{Place, compare};
+use super::step::{Step, StepType, Written};
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::moment::Moment;
+use crate::operation::{Needs, Object, Operation};
+use crate::platform::{Kind, all_records};
+use crate::portals::{self, Coverage};
+use crate::scopes::{self, EntityType, Target, TargetKind};
+
+store::statements! {
+    /// What the list says of every step. The document comes along only where the accounts of the organization matter.
+    LIST = "select id, step_type, sort_order, created_at, summary,
+        case when is_active = true and step_type in ('damage_deposit', 'background_check') then doc end
+        from precheck_step where organization_id = ?1";
+}
+
+/// Whether steps with assignments are asked for, or those without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Assignment {
+    Assigned,
+    Unassigned,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListSteps {
+    /// Steps assigned directly to any of these properties.
+    #[serde(default)]
+    property_ids: Option<Vec<Uuid>>,
+    /// Steps assigned to any of these groups.
+    #[serde(default)]
+    property_group_ids: Option<Vec<Uuid>>,
+    /// Steps assigned to any of these portals; a single one also decides the order.
+    #[serde(default)]
+    portal_settings_ids: Option<Vec<Uuid>>,
+    /// Steps assigned to any of these tags.
+    #[serde(default)]
+    tag_ids: Option<Vec<Uuid>>,
+    /// Steps with at least one assignment, or with none.
+    #[serde(default)]
+    assignment: Option<Assignment>,
+}
+
+/// How many things a step is assigned to, as far as the caller sees them.
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ScopeCounts {
+    property_count: i64,
+    portal_count: i64,
+    property_group_count: i64,
+    tag_count: i64,
+}
+
+impl ScopeCounts {
+    fn of_mut(&mut self, kind: TargetKind) -> &mut i64 {
+        match kind {
+            TargetKind::Property => &mut self.property_count,
+            TargetKind::PropertyGroup => &mut self.property_group_count,
+            TargetKind::Tag => &mut self.tag_count,
+            TargetKind::Portal => &mut self.portal_count,
+        }
+    }
+
+    fn is_zero(self) -> bool {
+        self.property_count + self.portal_count + self.property_group_count + self.tag_count == 0
+    }
+}
+
+/// What the list adds to a step.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Additions {
+    /// How many things it is assigned to; a limited caller's count is of what they can see.
+    scope: ScopeCounts,
+    /// What an active step lacks.
+    configuration_issue: Option<ConfigurationIssue>,
+    /// Whether an active deposit step offers a waiver that can be charged.
+    has_usable_damage_waiver: bool,
+}
+
+/// A row of the list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "PrecheckStepRow", transform = exemplify)]
+struct StepRow {
+    #[serde(flatten)]
+    step: Written,
+    #[serde(flatten)]
+    additions: Additions,
+}
+
+/// The example of a row, in place of the one that came along with the step.
+fn exemplify(schema: &mut Schema) {
+    let additions = Additions {
+        scope: ScopeCounts { tag_count: 2, ..ScopeCounts::default() },
+        configuration_issue: None,
+        has_usable_damage_waiver: false,
+    };
+    if let Some(Value::Object(example)) = schema.get_mut("examples").and_then(|examples| examples.get_mut(0))
+        && let Ok(Value::Object(additions)) = serde_json::to_value(additions)
+    {
+        example.extend(additions);
+    }
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("listPrecheckSteps", Method::GET, "/precheck-steps", Needs::Permission(Permission::ViewProperties))
+            .summary("List every step of the organization, in the order guests meet them")
+            .run_text::<_, Vec<StepRow>>(list),
+    ]
+}
+
+fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
+    let filters = Filters::of(&input);
+    if filters.finds_nothing() {
+        return Ok("[]".into());
+    }
+    let is_automatic = is_automatic(context, &filters)?;
+    let rows = context.rows(&LIST, [])?;
+    let mut listed = rows.iter().map(Listed::from_row).collect::<Result<Vec<_>>>()?;
+    let assignments = Assignments::load(context, &filters)?;
+    listed.retain(|step| assignments.admit(step.place.id, &filters));
+    listed.sort_by(|one, other| compare(&one.place, &other.place, is_automatic));
+    let accounts = if listed.iter().any(|step| step.charged.is_some()) { accounts(context)? } else { Accounts::default() };
+
+    let mut text = String::from("[");
+    for step in &listed {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        let additions = Additions {
+            scope: assignments.count(step.place.id),
+            configuration_issue: step.charged.as_ref().and_then(|step| configuration_issue(step, &accounts)),
+            has_usable_damage_waiver: step.charged.as_ref().is_some_and(|step| has_usable_damage_waiver(step, &accounts)),
+        };
+        step.write(&additions, &mut text)?;
+    }
+    text.push(']');
+    Ok(text)
+}
+
+/// A step of the list, as far as it has to be looked at.
+struct Listed {
+    place: Place,
+    summary: String,
+    /// For the types whose row depends on the organization's accounts.
+    charged: Option<Step>,
+}
+
+impl Listed {
+    fn from_row(row: &Row) -> Result<Self> {
+        let step_type = StepType::named(&row.get::<String>(1)?).ok_or_else(|| Error::internal("a step of an unknown type"))?;
+        let sort_order = row.get::<Option<i64>>(2)?.and_then(|order| u32::try_from(order).ok());
+        let place = Place { id: row.get(0)?, step_type, sort_order, created_at: Moment(row.get(3)?) };
+        let charged: Option<Json<Step>> = row.get(5)?;
+        Ok(Self { place, summary: row.get(4)?, charged: charged.map(|Json(step)| step) })
+    }
+
+    /// The summary as it was written with the step, and the additions within the same braces.
+    fn write(&self, additions: &Additions, text: &mut String) -> Result<()> {
+        let additions = serde_json::to_string(additions).map_err(Error::internal)?;
+        let (open, rest) = (self.summary.strip_suffix('}'), additions.strip_prefix('{'));
+        let (Some(open), Some(rest)) = (open, rest) else { return Err(Error::internal("a summary is not an object")) };
+        write!(text, "{open},{rest}").map_err(Error::internal)
+    }
+}
+
+/// What is asked for.
+struct Filters {
+    /// Each filter that was sent; the targets within it are alternatives.
+    targets: Vec<HashSet<Target>>,
+    assignment: Option<Assignment>,
+    /// The portal whose order is asked for.
+    portal: Option<Uuid>,
+}
+
+impl Filters {
+    fn of(input: &ListSteps) -> Self {
+        let filters = [
+            (TargetKind::Property, &input.property_ids),
+            (TargetKind::PropertyGroup, &input.property_group_ids),
+            (TargetKind::Portal, &input.portal_settings_ids),
+            (TargetKind::Tag, &input.tag_ids),
+        ];
+        let sent = filters.into_iter().filter_map(|(kind, ids)| ids.as_ref().map(|ids| ids.iter().map(|id| (kind, *id)).collect()));
+        let portal = match input.portal_settings_ids.as_deref() {
+            Some([only]) => Some(*only),
+            _ => None,
+        };
+        Self { targets: sent.collect(), assignment: input.assignment, portal }
+    }
+
+    /// Nothing is both unassigned and assigned to something.
+    fn finds_nothing(&self) -> bool {
+        self.assignment == Some(Assignment::Unassigned) && !self.targets.is_empty()
+    }
+}
+
+/// Whether the portal that is asked for, or else the default one, orders steps by itself; without either it does.
+fn is_automatic(context: &mut Context<'_, '_>, filters: &Filters) -> Result<bool> {
+    let portal = match filters.portal {
+        Some(id) => portals::find_portal(context, id)?,
+        None => portals::default_portal(context)?,
+    };
+    Ok(portal.is_none_or(|portal| portal.is_precheck_order_automatic))
+}
+
+/// What the steps are assigned to, as far as the caller sees it.
+struct Assignments {
+    counts: HashMap<Uuid, ScopeCounts>,
+    /// Steps assigned to something that the caller cannot know of.
+    hidden: HashSet<Uuid>,
+    /// For each filter, the steps it finds.
+    found: Vec<HashSet<Uuid>>,
+}
+
+impl Assignments {
+    fn load(context: &mut Context<'_, '_>, filters: &Filters) -> Result<Self> {
+        let mut counts = HashMap::<Uuid, ScopeCounts>::new();
+        let mut hidden = HashSet::new();
+        let coverage = Coverage::load(context)?;
+        if context.reach().is_limited() {
+            for (step, targets) in scopes::all_targets(context, EntityType::PrecheckStep)? {
+                if !coverage.cover_of(&targets).is_inside {
+                    hidden.insert(step);
+                }
+                let visible = targets.iter().filter(|(kind, id)| coverage.is_visible(*kind, *id));
+                visible.for_each(|(kind, _)| *counts.entry(step).or_default().of_mut(*kind) += 1);
+            }
+        } else {
+            for (step, kind, count) in scopes::counts(context, EntityType::PrecheckStep)? {
+                *counts.entry(step).or_default().of_mut(kind) = count;
+            }
+        }
+        let mut found = Vec::new();
+        for filter in &filters.targets {
+            let visible: Vec<Target> = filter.iter().filter(|(kind, id)| coverage.is_visible(*kind, *id)).copied().collect();
+            found.push(scopes::reaching(context, EntityType::PrecheckStep, &visible)?.into_iter().map(|(step, _)| step).collect());
+        }
+        Ok(Self { counts, hidden, found })
+    }
+
+    fn admit(&self, step: Uuid, filters: &Filters) -> bool {
+        let is_wanted = filters.assignment.is_none_or(|wanted| (wanted == Assignment::Unassigned) == self.count(step).is_zero());
+        !self.hidden.contains(&step) && is_wanted && self.found.iter().all(|found| found.contains(&step))
+    }
+
+    fn count(&self, step: Uuid) -> ScopeCounts {
+        self.counts.get(&step).copied().unwrap_or_default()
+    }
+}
+
+fn accounts(context: &mut Context<'_, '_>) -> Result<Accounts> {
+    let is_true = |data: &Object, field: &str| data.get(field) == Some(&true.into());
+    let mut accounts = Accounts::default();
+    for (id, data) in all_records::<Object>(context, Kind::PaymentAccount)? {
+        let is_active = is_true(&data, "isActive");
+        accounts.has_active_default |= is_active && is_true(&data, "isDefault");
+        accounts.payment.insert(id, is_active);
+    }
+    for (id, data) in all_records::<Object>(context, Kind::BackgroundCheckAccount)? {
+        accounts.background_check.insert(id, data.get("isActive") != Some(&false.into()));
+    }
+    Ok(accounts)
+}

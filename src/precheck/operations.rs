@@ -1,0 +1,301 @@
+//! getPrecheckStep, createPrecheckStep, updatePrecheckStep.
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::fields::{SentEnds, StepFields, Title, issues, missing_configuration};
+use super::question::{self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo};
+use super::step::{self, Agreement, Core, Step, StepType, Written};
+use super::{records, visible};
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::{Error, Issue, Result, Step as PathStep};
+use crate::field::{Create, Update};
+use crate::moment::Moment;
+use crate::operation::{ById, Needs, Object, Operation};
+use crate::platform::{Kind, Record, exists, list_all, typed};
+use crate::translations::{self, ENGLISH, Others, SourceTable};
+
+/// The message the spec names for a first title that is not English.
+const ENGLISH_REQUIRED: &str = "precheck_step.display_title_english_required";
+/// The message the spec names for changing the type of a step that guests have used.
+const TYPE_LOCKED: &str = "PRECHECK_STEP_TYPE_LOCKED";
+/// The key of the refusal to have a step active without what it needs.
+const CONFIGURATION_REQUIRED: &str = "precheck_step.configuration_required";
+
+/// A step as the single read answers it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PrecheckStepDetail", example = example())]
+struct Detail {
+    #[serde(flatten)]
+    core: Core,
+    /// The heading in English; null means the built-in title of the type.
+    display_title: Option<String>,
+    /// What is asked, in order.
+    questions: Vec<Question>,
+    /// The organization's damage waivers, while the step offers one.
+    damage_waivers: Vec<Record>,
+}
+
+/// Two questions, the second asked only of those who answer yes to the first.
+fn example() -> Detail {
+    let mut step = step::example();
+    step.step_type = StepType::AdditionalQuestions;
+    step.nickname = "Arrival".into();
+    step.agreement = Agreement::default();
+    let mut last = step.id.as_u128();
+    let mut new_id = || {
+        last += 1;
+        Uuid::from_u128(last)
+    };
+    let text_ml_text_id = new_id();
+    let [yes, no] = [YesNo::Yes, YesNo::No].map(|answer| QuestionOption { id: new_id(), name_ml_text_id: None, answer: Some(answer) });
+    let conditions = vec![Condition { option_id: yes.id }];
+    let mut ask = |kind, options, conditions| Question { id: new_id(), kind, text_ml_text_id, is_required: true, options, conditions };
+    let questions = vec![ask(QuestionKind::YesNo, vec![yes, no], Vec::new()), ask(QuestionKind::FreeFormInput, Vec::new(), conditions)];
+    Detail { core: Core::from(&step), display_title: Some("When do you arrive?".into()), questions, damage_waivers: Vec::new() }
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    use Permission::{ModifyProperties, ViewProperties};
+    vec![
+        Operation::public("getPrecheckStep", Method::GET, "/precheck-steps/{id}", Needs::Permission(ViewProperties))
+            .summary("Read a step with its questions")
+            .run(get),
+        Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
+            .summary("Create a step; it is assigned to nothing yet")
+            .creates()
+            .run(create),
+        Operation::public("updatePrecheckStep", Method::PATCH, "/precheck-steps/{id}", Needs::Permission(ModifyProperties))
+            .summary("Change fields of a step")
+            .run(update),
+    ]
+}
+
+fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
+    let (step, _) = records::find(context, input.id)?.ok_or_else(not_found)?;
+    visible::check(context, step.id)?;
+    let texts = translations::texts(context, step.display_title_ml_text_id, ENGLISH)?;
+    let damage_waivers = if step.charges.is_damage_waiver_enabled { list_all(context, Kind::DamageWaiver)? } else { Vec::new() };
+    Ok(Detail {
+        core: Core::from(&step),
+        display_title: texts.of(step.display_title_ml_text_id),
+        questions: step.questions,
+        damage_waivers,
+    })
+}
+
+fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Written> {
+    let (id, now) = (context.new_id(), Moment(context.now()));
+    // Both are required: the schema has seen to it.
+    let step_type = input.0.step_type.sent().copied().unwrap_or(StepType::Main);
+    let before = Step::new(id, step_type, String::new(), now);
+    let draft = Draft::new(context, input.0, &before, Place { is_create: true, base: &[] })?;
+    if draft.links_new_question_text {
+        context.require(Permission::ModifyTasks)?;
+    }
+    let step = draft.finish(context)?;
+    records::save(context, &step)?;
+    Ok(Written::from(&step))
+}
+
+fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Written> {
+    let (before, is_used) = records::find(context, input.id)?.ok_or_else(not_found)?;
+    let serves_others = visible::check(context, before.id)?;
+    let draft = Draft::new(context, input.data, &before, Place { is_create: false, base: &["data"] })?;
+    let relinks = draft.step.linked_texts() != before.linked_texts();
+    if draft.says_title || relinks || draft.links_new_question_text {
+        context.require(Permission::ModifyTasks)?;
+    }
+    if serves_others && draft.step.fee_product_ids != before.fee_product_ids {
+        return Err(Error::forbidden("The step also serves properties that you cannot reach, so its fees are not yours to change."));
+    }
+    if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
+        return Err(Error::conflict("The step has changed since it was read."));
+    }
+    if is_used && draft.step.step_type != before.step_type {
+        return Err(Error::conflict(TYPE_LOCKED));
+    }
+    let changes_title = draft.changes_title(context)?;
+    let mut step = draft.finish(context)?;
+    if step != before || changes_title {
+        step.updated_at = before.updated_at.advanced_to(context.now());
+        records::save(context, &step)?;
+    }
+    Ok(Written::from(&step))
+}
+
+fn not_found() -> Error {
+    Error::not_found("Pre-check step")
+}
+
+/// Where the fields of a request stand.
+#[derive(Clone, Copy)]
+struct Place {
+    is_create: bool,
+    base: &'static [&'static str],
+}
+
+/// A step as a request would have it, with its references found and nothing decided yet.
+struct Draft {
+    step: Step,
+    place: Place,
+    title: Result<Title, Issue>,
+    /// Whether the request has a `displayTitle` at all.
+    says_title: bool,
+    links_new_question_text: bool,
+    questions: Option<Vec<QuestionInput>>,
+    sent_ends: SentEnds,
+    /// References of the wrong sort.
+    issues: Vec<Issue>,
+}
+
+impl Draft {
+    /// 404 for what the request refers to and is not there.
+    fn new(context: &mut Context<'_, '_>, fields: StepFields, before: &Step, place: Place) -> Result<Self> {
+        let title = fields.title(place.is_create, place.base);
+        let says_title = fields.display_title.sent().is_some();
+        let sent_ends = fields.sent_ends();
+        let questions = fields.questions.sent().cloned();
+        let sent = Step::new(before.id, before.step_type, String::new(), before.created_at);
+        let mut named = sent;
+        fields.clone().apply(&mut named);
+        check_records(context, &named)?;
+        let mut issues = check_texts(context, &named, place.base)?;
+        let linked = questions.as_deref().map(|sent| question::linked_texts(sent, &before.questions)).unwrap_or_default();
+        issues.extend(check_question_texts(context, &linked, place.base)?);
+
+        let mut step = before.clone();
+        fields.apply(&mut step);
+        let links_new_question_text = linked.iter().any(|text| !text.is_kept);
+        Ok(Self { step, place, title, says_title, links_new_question_text, questions, sent_ends, issues })
+    }
+
+    /// Whether the heading's text becomes another, while the translation stays the same.
+    fn changes_title(&self, context: &mut Context<'_, '_>) -> Result<bool> {
+        let (Ok(Title::Write { text, language }), Some(id)) = (&self.title, self.step.display_title_ml_text_id) else { return Ok(false) };
+        Ok(translations::written(context, id, &title_language(language.as_deref()))?.as_ref() != Some(text))
+    }
+
+    /// The step, with its heading written, or every rule it breaks.
+    fn finish(mut self, context: &mut Context<'_, '_>) -> Result<Step> {
+        let base = self.place.base;
+        let mut issues = std::mem::take(&mut self.issues);
+        issues.extend(issues_of_questions(context, &mut self));
+        issues.extend(issues_of_rules(&self));
+        let mut needs_english = false;
+        match &self.title {
+            Err(issue) => issues.push(issue.clone()),
+            Ok(Title::Write { language, .. }) if self.step.display_title_ml_text_id.is_none() => {
+                if title_language(language.as_deref()) != ENGLISH {
+                    needs_english = true;
+                    issues.push(Issue::new(&[base, &["displayTitleLanguage"]].concat(), "the first title of a step must be English"));
+                }
+            }
+            Ok(_) => {}
+        }
+        let missing = if self.step.is_active { missing_configuration(&self.step) } else { None };
+        if let Some(field) = missing {
+            issues.push(Issue::new(&[base, &[field]].concat(), "an active step of this type needs it"));
+        }
+        if !issues.is_empty() {
+            let error = Error::issues(issues);
+            return Err(match (needs_english, missing) {
+                (true, _) => error.with_message(ENGLISH_REQUIRED).with_key(ENGLISH_REQUIRED),
+                (false, Some(_)) => error.with_key(CONFIGURATION_REQUIRED),
+                (false, None) => error,
+            });
+        }
+        let Self { mut step, title, .. } = self;
+        if let Ok(title) = title {
+            write_title(context, &mut step, title)?;
+        }
+        Ok(step)
+    }
+}
+
+/// The language a title is stored under: any English counts as English.
+fn title_language(sent: Option<&str>) -> String {
+    let tag = sent.and_then(crate::format::language).unwrap_or_else(|| ENGLISH.into());
+    if tag.split('-').next() == Some(ENGLISH) { ENGLISH.into() } else { tag }
+}
+
+/// Spec: Title rules, 5. Without a language the text is the English one, and the others follow it.
+fn write_title(context: &mut Context<'_, '_>, step: &mut Step, title: Title) -> Result<()> {
+    match (title, step.display_title_ml_text_id) {
+        (Title::Keep, _) => {}
+        (Title::Clear, _) => step.display_title_ml_text_id = None,
+        (Title::Link(id), _) => step.display_title_ml_text_id = Some(id),
+        (Title::Write { text, language }, Some(id)) => {
+            let others = if language.is_some() { Others::Keep } else { Others::Renew };
+            translations::put(context, id, &title_language(language.as_deref()), &text, others)?;
+        }
+        (Title::Write { text, .. }, None) => {
+            step.display_title_ml_text_id = Some(translations::create(context, SourceTable::PrecheckStepDetail, ENGLISH, &text)?);
+        }
+    }
+    Ok(())
+}
+
+/// 404 for a payment account that is unknown or inactive, and for an unknown fee product or background-check account.
+fn check_records(context: &mut Context<'_, '_>, named: &Step) -> Result<()> {
+    for id in named.payment_accounts().into_iter().flatten() {
+        let account = typed::<Object>(context, Kind::PaymentAccount, id)?;
+        if account.is_none_or(|account| account.get("isActive") != Some(&true.into())) {
+            return Err(Error::not_found(&Kind::PaymentAccount.label()));
+        }
+    }
+    let fees = named.fee_product_ids.iter().map(|id| (Kind::FeeProduct, *id));
+    for (kind, id) in fees.chain(named.write_only.background_check_account_id.map(|id| (Kind::BackgroundCheckAccount, id))) {
+        if !exists(context, kind, id)? {
+            return Err(Error::not_found(&kind.label()));
+        }
+    }
+    Ok(())
+}
+
+/// 404 for a translation that is not there; the issues of those of another source table.
+fn check_texts(context: &mut Context<'_, '_>, named: &Step, base: &[&str]) -> Result<Vec<Issue>> {
+    let mut issues = Vec::new();
+    for (field, id) in named.linked_texts() {
+        let Some(id) = id else { continue };
+        if let Some(reason) = translations::wrong_source(context, id, SourceTable::PrecheckStepDetail)? {
+            issues.push(Issue::new(&[base, &[field]].concat(), reason));
+        }
+    }
+    Ok(issues)
+}
+
+fn check_question_texts(context: &mut Context<'_, '_>, linked: &[LinkedText], base: &[&str]) -> Result<Vec<Issue>> {
+    let mut issues = Vec::new();
+    for LinkedText { path, id, .. } in linked {
+        if let Some(reason) = translations::wrong_source(context, *id, SourceTable::PrecheckQuestion)? {
+            issues.push(Issue { path: below_questions(base, path), message: reason });
+        }
+    }
+    Ok(issues)
+}
+
+/// Puts the new questions in place, or says what is wrong with them.
+fn issues_of_questions(context: &Context<'_, '_>, draft: &mut Draft) -> Vec<Issue> {
+    let Some(sent) = draft.questions.take() else { return Vec::new() };
+    let base = draft.place.base;
+    match question::replace(&sent, &draft.step.questions, || context.new_id()) {
+        Ok(questions) => {
+            draft.step.questions = questions;
+            Vec::new()
+        }
+        Err(issues) => issues.into_iter().map(|issue| Issue { path: below_questions(base, &issue.path), message: issue.message }).collect(),
+    }
+}
+
+fn issues_of_rules(draft: &Draft) -> Vec<Issue> {
+    issues(&draft.step, draft.sent_ends, draft.place.base)
+}
+
+fn below_questions(base: &[&str], path: &[PathStep]) -> Vec<PathStep> {
+    base.iter().copied().chain(["questions"]).map(PathStep::from).chain(path.iter().cloned()).collect()
+}

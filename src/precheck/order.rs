@@ -1,0 +1,102 @@
+//! The order in which a guest meets the steps (spec: Ordering of steps for guests).
+
+use std::cmp::Ordering;
+
+use uuid::Uuid;
+
+use super::StepType;
+use crate::moment::Moment;
+
+/// What of a step decides its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Decides the group.
+    pub step_type: StepType,
+    /// Zero-based; none sorts last.
+    pub sort_order: Option<u32>,
+    /// Breaks ties.
+    pub created_at: Moment,
+    /// Breaks what is left of them.
+    pub id: Uuid,
+}
+
+/// The automatic order's groups.
+const fn group(step_type: StepType) -> u8 {
+    match step_type {
+        StepType::YourDetails => 0,
+        StepType::IdentityCheck => 1,
+        StepType::BackgroundCheck => 2,
+        StepType::OtherGuests | StepType::AuthorityReporting => 3,
+        StepType::AdditionalQuestions => 4,
+        StepType::DocumentUpload => 5,
+        StepType::Agreement => 6,
+        StepType::MandatoryFee => 7,
+        StepType::DamageDeposit | StepType::ScreenAndProtect => 8,
+        StepType::Main => 9,
+    }
+}
+
+/// Which of two steps comes first. Automatic order goes by group and then position, the other by position alone.
+#[must_use]
+pub fn compare(one: &Place, other: &Place, is_automatic: bool) -> Ordering {
+    let key = |place: &Place| {
+        let group = if is_automatic { group(place.step_type) } else { 0 };
+        (group, place.sort_order.is_none(), place.sort_order, place.created_at, place.id)
+    };
+    key(one).cmp(&key(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The spec's sentence, group by group.
+    const GROUPS: [&[StepType]; 10] = [
+        &[StepType::YourDetails],
+        &[StepType::IdentityCheck],
+        &[StepType::BackgroundCheck],
+        &[StepType::OtherGuests, StepType::AuthorityReporting],
+        &[StepType::AdditionalQuestions],
+        &[StepType::DocumentUpload],
+        &[StepType::Agreement],
+        &[StepType::MandatoryFee],
+        &[StepType::DamageDeposit, StepType::ScreenAndProtect],
+        &[StepType::Main],
+    ];
+
+    fn place() -> impl Strategy<Value = Place> {
+        (prop::sample::select(StepType::ALL.to_vec()), prop::option::of(0..4_u32), 0..3_i64, any::<u128>()).prop_map(
+            |(step_type, sort_order, second, id)| Place {
+                step_type,
+                sort_order,
+                created_at: Moment(jiff::Timestamp::from_second(second).unwrap()),
+                id: Uuid::from_u128(id),
+            },
+        )
+    }
+
+    /// Puts the steps in order by taking them out one after another, as one would by hand.
+    fn by_hand(mut places: Vec<Place>, is_automatic: bool) -> Vec<Place> {
+        places.sort_by_key(|place| place.id);
+        places.sort_by_key(|place| place.created_at);
+        let mut ordered = Vec::new();
+        let groups: Vec<&[StepType]> = if is_automatic { GROUPS.to_vec() } else { vec![&StepType::ALL] };
+        for group in groups {
+            for position in (0..4).map(Some).chain([None]) {
+                ordered.extend(places.iter().filter(|place| group.contains(&place.step_type) && place.sort_order == position));
+            }
+        }
+        ordered
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_sentence(places in prop::collection::vec(place(), 0..20), is_automatic: bool) {
+            let mut sorted = places.clone();
+            sorted.sort_by(|one, other| compare(one, other, is_automatic));
+            prop_assert_eq!(sorted, by_hand(places, is_automatic));
+        }
+    }
+}

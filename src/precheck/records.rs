@@ -1,0 +1,98 @@
+//! Steps in the database.
+
+use store::{Json, Row};
+use uuid::Uuid;
+
+use super::step::{Step, Written};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::platform::{Kind, link_records, unlink_records};
+use crate::values;
+
+store::statements! {
+    /// A step.
+    STEP = "select doc, is_used from precheck_step where organization_id = ?1 and id = ?2";
+    /// Every step.
+    STEPS = "select doc from precheck_step where organization_id = ?1";
+    /// The active ones among some steps.
+    ACTIVE_AMONG = "select doc from precheck_step where organization_id = ?1 and id = any(?2) and is_active = true";
+    /// Writes a step.
+    PUT_STEP = "insert into precheck_step (organization_id, id, step_type, sort_order, is_active, is_used, created_at, updated_at, summary, doc)
+        values (?1, ?2, ?3, ?4, ?5, false, ?6, ?7, ?8, ?9)
+        on conflict (organization_id, id) do update set step_type = excluded.step_type, sort_order = excluded.sort_order,
+        is_active = excluded.is_active, updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
+    /// Notes that a guest has saved an answer to a step.
+    USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2 and is_used = false";
+}
+
+/// What the links of steps to records are filed under.
+pub(crate) const LINKED_AS: &str = "precheck_step";
+
+/// A step, and whether guests have used it.
+pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<(Step, bool)>> {
+    let Some(row) = context.row(&STEP, values![id])? else { return Ok(None) };
+    let Json(step) = row.get(0)?;
+    Ok(Some((step, row.get(1)?)))
+}
+
+/// Every step of the organization, in no order.
+pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Step>> {
+    steps(&context.rows(&STEPS, [])?)
+}
+
+/// The active steps among these, in no order.
+pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Step>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    steps(&context.rows(&ACTIVE_AMONG, values![ids])?)
+}
+
+fn steps(rows: &[Row]) -> Result<Vec<Step>> {
+    rows.iter().map(|row| Ok(row.get(0).map(|Json(step)| step)?)).collect()
+}
+
+/// Notes that a guest has saved an answer to a step, which locks its type.
+pub(crate) fn mark_used(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
+    context.execute(&USE_STEP, values![id]).map(drop)
+}
+
+/// Writes a step, what the list says of it, and which records it names.
+pub(super) fn save(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
+    let summary = serde_json::to_string(&Written::from(step)).map_err(Error::internal)?;
+    let doc = store::Value::json(step)?;
+    let sort_order = step.sort_order.map(i64::from);
+    let params = values![step.id, step.step_type.name(), sort_order, step.is_active, step.created_at, step.updated_at, summary, doc];
+    context.execute(&PUT_STEP, params)?;
+    unlink_records(context, LINKED_AS, step.id)?;
+    link_records(context, LINKED_AS, step.id, &named(step))
+}
+
+/// The records a step names.
+fn named(step: &Step) -> Vec<(Kind, Uuid)> {
+    let accounts = step.payment_accounts().into_iter().flatten().map(|id| (Kind::PaymentAccount, id));
+    let checks = step.write_only.background_check_account_id.map(|id| (Kind::BackgroundCheckAccount, id));
+    let fees = step.fee_product_ids.iter().map(|id| (Kind::FeeProduct, *id));
+    accounts.chain(checks).chain(fees).collect()
+}
+
+/// A step no longer names a record that is gone.
+pub(crate) fn forget_record(context: &mut Context<'_, '_>, step: Uuid, kind: Kind, gone: Uuid) -> Result<()> {
+    let Some((mut step, _)) = find(context, step)? else { return Ok(()) };
+    let clear = |id: &mut Option<Uuid>| {
+        if *id == Some(gone) {
+            *id = None;
+        }
+    };
+    match kind {
+        Kind::PaymentAccount => {
+            clear(&mut step.charges.damage_waiver_payment_account_id);
+            clear(&mut step.charges.security_deposit_payment_account_id);
+            clear(&mut step.write_only.fees_payment_account_id);
+        }
+        Kind::BackgroundCheckAccount => clear(&mut step.write_only.background_check_account_id),
+        Kind::FeeProduct => step.fee_product_ids.retain(|id| *id != gone),
+        _ => {}
+    }
+    save(context, &step)
+}

@@ -1,0 +1,224 @@
+//! Which reservations get a step, once it reaches their property (spec: Rules that decide which reservations get the step).
+
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `maxLos` that means no maximum.
+const NO_MAXIMUM: u32 = 1000;
+
+/// What a step does with booking channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InclusionType {
+    /// Hides it for the channels in `excludedSources`.
+    AllExceptSelected,
+    /// Shows it only for the channels in `includedSourcesReturning`.
+    OnlySelected,
+}
+
+/// The rules of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Targeting {
+    /// The shortest stay, in nights; 0 means no minimum.
+    pub min_los: u32,
+    /// The longest stay, in nights; 1000 means no maximum.
+    pub max_los: u32,
+    /// The least number of days between booking and check-in.
+    pub lead_time_min_days: Option<u32>,
+    /// The greatest number of days between booking and check-in.
+    pub lead_time_max_days: Option<u32>,
+    /// What is done with booking channels.
+    pub inclusion_type: Option<InclusionType>,
+    /// The channels it is hidden for.
+    pub excluded_sources: Option<Vec<String>>,
+    /// The channels it is shown for.
+    pub included_sources_returning: Option<Vec<String>>,
+    /// Whether guests who stayed before skip it.
+    pub is_returning_guest_excluded: bool,
+    /// Whether all of these rules are ignored.
+    pub is_always_shown: bool,
+}
+
+impl Default for Targeting {
+    fn default() -> Self {
+        Self {
+            min_los: 0,
+            max_los: NO_MAXIMUM,
+            lead_time_min_days: None,
+            lead_time_max_days: None,
+            inclusion_type: None,
+            excluded_sources: None,
+            included_sources_returning: None,
+            is_returning_guest_excluded: false,
+            is_always_shown: false,
+        }
+    }
+}
+
+/// What the rules look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StayFacts {
+    /// The first day.
+    pub check_in: Date,
+    /// The day of leaving.
+    pub check_out: Date,
+    /// The day of booking, in the property's time zone.
+    pub booked_on: Date,
+    /// The booking channel.
+    pub channel: String,
+    /// Whether the guest stayed before.
+    pub is_returning: bool,
+}
+
+/// What the rules come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The step is shown to everyone.
+    AlwaysShown,
+    /// Every rule lets it through.
+    AllRulesPass,
+    /// The stay is shorter than `minLos`.
+    MinLos,
+    /// The stay is longer than `maxLos`.
+    MaxLos,
+    /// Booked less than `leadTimeMinDays` before check-in.
+    LeadTimeMin,
+    /// Booked more than `leadTimeMaxDays` before check-in.
+    LeadTimeMax,
+    /// The channel is among `excludedSources`.
+    ChannelExcluded,
+    /// The channel is not among `includedSourcesReturning`.
+    ChannelNotIncluded,
+    /// The guest stayed before.
+    ReturningGuest,
+}
+
+impl Verdict {
+    /// Whether the step is shown.
+    #[must_use]
+    pub const fn is_shown(self) -> bool {
+        matches!(self, Self::AlwaysShown | Self::AllRulesPass)
+    }
+}
+
+/// Days from one date to another; negative where the other comes first.
+#[must_use]
+pub fn days(from: Date, to: Date) -> i64 {
+    // Dates lie within ±9999 years, so their distance in days fits an i32 many times over.
+    from.until(to).map_or(0, |span| i64::from(span.get_days()))
+}
+
+/// Whether a stay gets a step, or else the first rule against it.
+#[must_use]
+pub fn decide(rules: &Targeting, stay: &StayFacts) -> Verdict {
+    if rules.is_always_shown {
+        return Verdict::AlwaysShown;
+    }
+    let nights = days(stay.check_in, stay.check_out);
+    let lead = days(stay.booked_on, stay.check_in);
+    let names = |sources: &Option<Vec<String>>| sources.iter().flatten().any(|source| *source == stay.channel);
+    let refusals = [
+        (nights < i64::from(rules.min_los), Verdict::MinLos),
+        (rules.max_los != NO_MAXIMUM && nights > i64::from(rules.max_los), Verdict::MaxLos),
+        (rules.lead_time_min_days.is_some_and(|least| lead < i64::from(least)), Verdict::LeadTimeMin),
+        (rules.lead_time_max_days.is_some_and(|most| lead > i64::from(most)), Verdict::LeadTimeMax),
+        (rules.inclusion_type == Some(InclusionType::AllExceptSelected) && names(&rules.excluded_sources), Verdict::ChannelExcluded),
+        (
+            rules.inclusion_type == Some(InclusionType::OnlySelected) && !names(&rules.included_sources_returning),
+            Verdict::ChannelNotIncluded,
+        ),
+        (rules.is_returning_guest_excluded && stay.is_returning, Verdict::ReturningGuest),
+    ];
+    refusals.into_iter().find(|(refuses, _)| *refuses).map_or(Verdict::AllRulesPass, |(_, verdict)| verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::ToSpan as _;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CHANNELS: [&str; 3] = ["direct", "booking.com", "airbnb"];
+
+    fn sources() -> impl Strategy<Value = Option<Vec<String>>> {
+        prop::option::of(prop::sample::subsequence(CHANNELS.to_vec(), 0..=3).prop_map(|names| names.into_iter().map(Into::into).collect()))
+    }
+
+    prop_compose! {
+        fn rules()(
+            min_los in prop_oneof![Just(0), 0..10_u32], max_los in prop_oneof![Just(1000), 0..10_u32],
+            lead in (prop::option::of(0..10_u32), prop::option::of(0..10_u32)),
+            inclusion_type in prop::option::of(prop_oneof![Just(InclusionType::AllExceptSelected), Just(InclusionType::OnlySelected)]),
+            excluded_sources in sources(), included_sources_returning in sources(),
+            is_returning_guest_excluded: bool, is_always_shown in prop::bool::weighted(0.2),
+        ) -> Targeting {
+            Targeting {
+                min_los, max_los, lead_time_min_days: lead.0, lead_time_max_days: lead.1, inclusion_type, excluded_sources,
+                included_sources_returning, is_returning_guest_excluded, is_always_shown,
+            }
+        }
+    }
+
+    prop_compose! {
+        fn stay()(start in 0..400_i64, nights in 0..1100_i64, lead in -2..12_i64, channel in prop::sample::select(CHANNELS.to_vec()), is_returning: bool) -> StayFacts {
+            let check_in = jiff::civil::date(2026, 1, 1).saturating_add(start.days());
+            StayFacts {
+                check_in,
+                check_out: check_in.saturating_add(nights.days()),
+                booked_on: check_in.saturating_sub(lead.days()),
+                channel: channel.into(),
+                is_returning,
+            }
+        }
+    }
+
+    /// The nights of a stay, walked through one by one.
+    fn nights(stay: &StayFacts) -> usize {
+        stay.check_in.series(1.day()).take_while(|day| *day < stay.check_out).count()
+    }
+
+    /// The table of the spec, row by row, without the reasons.
+    fn gets_the_step(rules: &Targeting, stay: &StayFacts) -> bool {
+        if rules.is_always_shown {
+            return true;
+        }
+        let stay_length = nights(stay);
+        let is_long_enough = rules.min_los == 0 || stay_length >= rules.min_los as usize;
+        let is_short_enough = rules.max_los == 1000 || stay_length <= rules.max_los as usize;
+        let was_booked_early_enough =
+            rules.lead_time_min_days.is_none_or(|least| stay.booked_on.saturating_add(i64::from(least).days()) <= stay.check_in);
+        let was_booked_late_enough =
+            rules.lead_time_max_days.is_none_or(|most| stay.booked_on.saturating_add(i64::from(most).days()) >= stay.check_in);
+        let channel_fits = match rules.inclusion_type {
+            None => true,
+            Some(InclusionType::AllExceptSelected) => !rules.excluded_sources.clone().unwrap_or_default().contains(&stay.channel),
+            Some(InclusionType::OnlySelected) => rules.included_sources_returning.clone().unwrap_or_default().contains(&stay.channel),
+        };
+        let guest_fits = !(rules.is_returning_guest_excluded && stay.is_returning);
+        is_long_enough && is_short_enough && was_booked_early_enough && was_booked_late_enough && channel_fits && guest_fits
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_table(rules in rules(), stay in stay()) {
+            prop_assert_eq!(decide(&rules, &stay).is_shown(), gets_the_step(&rules, &stay), "{:?}", decide(&rules, &stay));
+        }
+    }
+
+    #[test]
+    fn a_thousand_nights_are_no_bound() {
+        let stay = StayFacts {
+            check_in: jiff::civil::date(2026, 1, 1),
+            check_out: jiff::civil::date(2029, 1, 1),
+            booked_on: jiff::civil::date(2025, 12, 1),
+            channel: "direct".into(),
+            is_returning: false,
+        };
+        assert_eq!(decide(&Targeting::default(), &stay), Verdict::AllRulesPass);
+        assert_eq!(decide(&Targeting { max_los: 999, ..Targeting::default() }, &stay), Verdict::MaxLos);
+        assert_eq!(decide(&Targeting { max_los: 1001, ..Targeting::default() }, &stay), Verdict::MaxLos);
+    }
+}

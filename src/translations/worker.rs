@@ -1,0 +1,193 @@
+//! The background work: claims what is to be translated, has it translated, writes what came of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+
+use super::provider::{DEADLINE, Provider};
+use super::queue::{self, Claim, Outcome};
+use super::retry;
+use crate::error::{Error, Result};
+use crate::service::Service;
+
+/// Translations under way at once.
+const AT_ONCE: usize = 8;
+/// What a claim leaves for writing, on top of the translator's own time.
+const LEASE_MARGIN: Duration = Duration::from_secs(5);
+/// The longest without a look: what another node left behind is found by then.
+const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+/// How long to leave a database alone that could not be asked.
+const RESPITE: Duration = Duration::from_secs(1);
+
+/// Translates texts in the background. Every node with a translator has one; they share the work by claiming it.
+#[derive(Clone)]
+pub struct Translator(Arc<Inner>);
+
+struct Inner {
+    service: Arc<Service>,
+    provider: Provider,
+}
+
+impl Translator {
+    /// Translates by the LibreTranslate-compatible service at `url`, a base address without a slash at its end; `key` is its
+    /// API key, where it wants one. TLS needs the process's default crypto provider to be installed.
+    pub fn new(service: Arc<Service>, url: &str, key: Option<String>) -> Result<Self, String> {
+        let provider = Provider::new(url, key)?;
+        Ok(Self(Arc::new(Inner { service, provider })))
+    }
+
+    /// Translates what is due, whenever something is, until `stop` says so or its sender is gone; then finishes what it began.
+    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+        let mut jobs = JoinSet::new();
+        self.take_over().await;
+        while !*stop.borrow() {
+            let sleep = self.begin_due(&mut jobs).await;
+            tokio::select! {
+                () = stopped(&mut stop) => break,
+                () = self.0.service.translate.notified() => {}
+                Some(ended) = jobs.join_next() => note(ended),
+                () = tokio::time::sleep(sleep) => {}
+            }
+        }
+        finish(&mut jobs).await;
+    }
+
+    /// Takes over what an earlier process on this database was having translated when it ended, where there can be no other.
+    async fn take_over(&self) {
+        if !self.0.service.store.is_private() {
+            return;
+        }
+        if let Err(error) = self.0.service.store.write(queue::release_all).await {
+            warn(&error);
+        }
+    }
+
+    /// Translates what is due now, once, and waits for it; how many attempts that were.
+    pub async fn step(&self) -> usize {
+        let due = self.0.service.clock.now();
+        let mut count = 0;
+        loop {
+            let mut jobs = JoinSet::new();
+            while jobs.len() < AT_ONCE {
+                match self.claim(due).await {
+                    Ok(Some(claim)) => {
+                        jobs.spawn(self.clone().translate(claim));
+                    }
+                    Ok(None) => break,
+                    Err(error) => {
+                        warn(&error);
+                        break;
+                    }
+                }
+            }
+            if jobs.is_empty() {
+                return count;
+            }
+            count += jobs.len();
+            finish(&mut jobs).await;
+        }
+    }
+
+    /// Begins to translate what is due, as far as there is room; how long until there may be more.
+    async fn begin_due(&self, jobs: &mut JoinSet<()>) -> Duration {
+        while jobs.len() < AT_ONCE {
+            let now = self.0.service.clock.now();
+            match self.claim(now).await {
+                Ok(Some(claim)) => {
+                    jobs.spawn(self.clone().translate(claim));
+                }
+                Ok(None) => return self.sleep_after(now).await,
+                Err(error) => {
+                    warn(&error);
+                    return RESPITE;
+                }
+            }
+        }
+        // What is due and has no place is taken up when a translation ends.
+        LONGEST_SLEEP
+    }
+
+    /// How long until something becomes due that was not at `now`.
+    async fn sleep_after(&self, now: Timestamp) -> Duration {
+        match self.0.service.store.read(move |tx| queue::next_due(tx, now)).await {
+            Ok(Some(next)) => {
+                let wait = self.0.service.clock.now().duration_until(next);
+                Duration::try_from(wait).unwrap_or(Duration::ZERO).min(LONGEST_SLEEP)
+            }
+            Ok(None) => LONGEST_SLEEP,
+            Err(error) => {
+                warn(&error);
+                RESPITE
+            }
+        }
+    }
+
+    async fn claim(&self, due: Timestamp) -> Result<Option<Claim>> {
+        let service = &self.0.service;
+        let until = later(service.clock.now(), DEADLINE.saturating_add(LEASE_MARGIN));
+        service.store.write(move |tx| queue::claim(tx, due, until)).await
+    }
+
+    /// Deals with one job. Where the outcome cannot be written the claim runs out and the job is claimed anew: nothing is
+    /// lost.
+    async fn translate(self, claim: Claim) {
+        let job = claim.job.clone();
+        match self.try_translate(claim).await {
+            Ok(outcome) => metrics::counter!("vestibule_translations_total", "outcome" => outcome.name()).increment(1),
+            Err(error) => {
+                let cause = error.cause().unwrap_or_default();
+                let (organization, translation, language) = (job.organization, job.translation, job.language);
+                tracing::warn!(%organization, %translation, %language, cause, "a translation is left for later");
+            }
+        }
+    }
+
+    async fn try_translate(&self, claim: Claim) -> Result<Outcome> {
+        let service = &self.0.service;
+        let translated = self.0.provider.translate(&claim.text, &claim.job.language).await;
+        match translated {
+            Ok(text) => {
+                let (shared, now) = (service.clone(), service.clock.now());
+                service.store.write(move |tx| queue::settle(tx, &shared, &claim, &text, now)).await
+            }
+            Err(failure) => {
+                let (organization, translation, language) = (claim.job.organization, claim.job.translation, &claim.job.language);
+                let (status, cause) = (failure.status, failure.cause.as_str());
+                tracing::warn!(%organization, %translation, %language, status, cause, "a text was not translated");
+                let pause = retry::pause(claim.failures.saturating_add(1), service.ids.fraction());
+                let next = later(service.clock.now(), pause);
+                service.store.write(move |tx| queue::put_off(tx, &claim, next)).await?;
+                Ok(Outcome::Retry)
+            }
+        }
+    }
+}
+
+/// Returns when the translator is to stop, or nobody is left to say so.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    drop(stop.wait_for(|is_stopping| *is_stopping).await);
+}
+
+async fn finish(jobs: &mut JoinSet<()>) {
+    while let Some(ended) = jobs.join_next().await {
+        note(ended);
+    }
+}
+
+/// A panic ends one job's attempt, not the translator; its claim runs out like any other.
+fn note(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "a translation ended abnormally");
+    }
+}
+
+fn warn(error: &Error) {
+    tracing::warn!(cause = error.cause().unwrap_or_default(), "the database cannot be asked for texts to translate");
+}
+
+fn later(now: Timestamp, by: Duration) -> Timestamp {
+    now.checked_add(by).unwrap_or(Timestamp::MAX)
+}

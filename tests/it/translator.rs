@@ -1,0 +1,392 @@
+//! Machine translation in the background (contract: Translations; spec: portals, Copy rules).
+//!
+//! Most servers here have no translator of their own: a test makes one on the server's database and says when it works.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use vestibule::translations::Translator;
+
+use crate::support::{Api, App, on_both};
+
+/// Longer than any pause between two attempts.
+const PAUSE: Duration = Duration::from_secs(600);
+/// Longer than any lease.
+const LEASE: Duration = Duration::from_secs(16);
+
+/// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is `[es] Hello`.
+struct Provider {
+    url: String,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// What it answers to everything, where it does not translate.
+    refusal: Mutex<Option<(u16, String)>>,
+    is_held: watch::Sender<bool>,
+    asked: Mutex<Vec<Value>>,
+}
+
+impl Provider {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let shared = Arc::new(Shared { refusal: Mutex::default(), is_held: watch::channel(false).0, asked: Mutex::default() });
+        let serving = shared.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(converse(stream, serving.clone()));
+            }
+        });
+        Self { url, shared }
+    }
+
+    fn translator(&self, app: &App, key: Option<&str>) -> Translator {
+        Translator::new(app.server.service.clone(), &self.url, key.map(str::to_owned)).unwrap()
+    }
+
+    fn refuse(&self, status: u16, body: &str) {
+        *self.shared.refusal.lock().unwrap() = Some((status, body.to_owned()));
+    }
+
+    fn recover(&self) {
+        *self.shared.refusal.lock().unwrap() = None;
+    }
+
+    /// Keeps everybody waiting until it is released.
+    fn hold(&self) {
+        self.shared.is_held.send_replace(true);
+    }
+
+    fn release(&self) {
+        self.shared.is_held.send_replace(false);
+    }
+
+    /// The bodies it was sent since this was last asked, in the order of their language and text.
+    fn asked(&self) -> Vec<Value> {
+        let mut asked = std::mem::take(&mut *self.shared.asked.lock().unwrap());
+        asked.sort_by_key(|body| format!("{} {}", body["target"], body["q"]));
+        asked
+    }
+
+    async fn has_been_asked(&self, count: usize) {
+        for _ in 0..1_000 {
+            if self.shared.asked.lock().unwrap().len() >= count {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("asked {} times within 10 s", self.shared.asked.lock().unwrap().len());
+    }
+}
+
+async fn converse(stream: TcpStream, shared: Arc<Shared>) {
+    let service = service_fn(move |request| answer(request, shared.clone()));
+    // A client that goes away in the middle is one of the tests.
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let is_known = request.method() == Method::POST && request.uri().path() == "/translate";
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let text = format!("[{}] {}", body["target"].as_str().unwrap(), body["q"].as_str().unwrap());
+    shared.asked.lock().unwrap().push(body);
+    shared.is_held.subscribe().wait_for(|is_held| !is_held).await.unwrap();
+    let refusal = shared.refusal.lock().unwrap().clone();
+    let translated = json!({ "translatedText": text, "alternatives": [] }).to_string();
+    let (status, body) = refusal.unwrap_or_else(|| if is_known { (200, translated) } else { (404, String::new()) });
+    Ok(Response::builder().status(StatusCode::from_u16(status).unwrap()).body(Full::new(body.into())).unwrap())
+}
+
+/// Begins a step of a translator; how many attempts it made is known when it ends.
+fn begin(translator: &Translator) -> JoinHandle<usize> {
+    let translator = translator.clone();
+    tokio::spawn(async move { translator.step().await })
+}
+
+/// A new English text.
+async fn create(api: &Api, text: &str) -> String {
+    let body = json!({ "sourceTable": "manual", "text": text });
+    api.post("/translations", body).await.data()["id"].as_str().unwrap().to_owned()
+}
+
+/// Writes a version by hand.
+async fn write(api: &Api, id: &str, language: &str, text: &str) -> Value {
+    api.ok(Method::PUT, &format!("/translations/{id}/entries/{language}"), Some(json!({ "text": text }))).await
+}
+
+/// The versions of a text: language, text, and whether a machine wrote it.
+async fn versions(api: &Api, id: &str) -> Value {
+    let entries = api.get(&format!("/translations/{id}/entries")).await.data();
+    let version = |entry: &Value| json!([entry["language"], entry["text"], entry["isMachineTranslated"]]);
+    entries.as_array().unwrap().iter().map(version).collect()
+}
+
+/// Waits for the versions of a text to be these.
+async fn until(api: &Api, id: &str, wanted: Value) {
+    for _ in 0..400 {
+        if versions(api, id).await == wanted {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    assert_eq!(versions(api, id).await, wanted);
+}
+
+fn hello() -> Value {
+    json!([["en", "Hello", false], ["es", "[es] Hello", true], ["fr", "[fr] Hello", true]])
+}
+
+on_both! {
+    async fn an_english_text_is_translated_into_the_other_languages(app: App) {
+        let provider = Provider::start().await;
+        let (translator, with_key) = (provider.translator(&app, None), provider.translator(&app, Some("secret")));
+        let api = app.org().await.key().await;
+        let text = create(&api, "Hello").await;
+        assert_eq!(versions(&api, &text).await, json!([["en", "Hello", false]]), "not in the request");
+        assert_eq!(translator.step().await, 2);
+        assert_eq!(versions(&api, &text).await, hello());
+        let sent = |language: &str| json!({ "q": "Hello", "source": "en", "target": language, "format": "text" });
+        assert_eq!(provider.asked(), [sent("es"), sent("fr")]);
+        assert_eq!(translator.step().await, 0);
+
+        create(&api, "Hello").await;
+        assert_eq!(with_key.step().await, 2);
+        let sent = |language: &str| json!({ "q": "Hello", "source": "en", "target": language, "format": "text", "api_key": "secret" });
+        assert_eq!(provider.asked(), [sent("es"), sent("fr")]);
+
+        let spanish = json!({ "sourceTable": "manual", "text": "Hola", "language": "es" });
+        let spanish = api.post("/translations", spanish).await.data()["id"].as_str().unwrap().to_owned();
+        assert_eq!(translator.step().await, 0, "only English is translated");
+        write(&api, &spanish, "en", "Hello").await;
+        assert_eq!(translator.step().await, 1);
+        assert_eq!(versions(&api, &spanish).await, json!([["en", "Hello", false], ["es", "Hola", false], ["fr", "[fr] Hello", true]]));
+        let metrics = app.http.get(format!("{}/metrics", app.base)).send().await.unwrap().text().await.unwrap();
+        assert!(metrics.contains("vestibule_translations_total{outcome=\"written\"}"));
+    }
+
+    async fn what_fails_is_tried_until_it_is_done(app: App) {
+        let provider = Provider::start().await;
+        let api = app.org().await.key().await;
+        let text = create(&api, "Hello").await;
+        let nobody = format!("http://{}", TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap());
+        let unheard = Translator::new(app.server.service.clone(), &nobody, None).unwrap();
+        assert_eq!(unheard.step().await, 2);
+        let translator = provider.translator(&app, None);
+        assert_eq!(translator.step().await, 0, "not at once");
+        let large = json!({ "translatedText": "x".repeat(1 << 20) }).to_string();
+        for (status, body) in [
+            (500, ""), (302, ""), (403, r#"{"error":"no key"}"#), (200, ""), (200, "[]"), (200, "{}"), (200, r#"{"translatedText":7}"#),
+            (200, r#"{"translatedText":" \n"}"#), (200, r#"{"translatedText":"a\u0000b"}"#), (200, r#"{"translatedText":"\ud800"}"#), (200, large.as_str()),
+        ] {
+            app.clock.advance(PAUSE);
+            provider.refuse(status, body);
+            assert_eq!(translator.step().await, 2, "{status} {body:.40}");
+            assert_eq!(translator.step().await, 0);
+        }
+        assert_eq!(versions(&api, &text).await, json!([["en", "Hello", false]]));
+        provider.recover();
+        app.clock.advance(PAUSE);
+        assert_eq!(translator.step().await, 2);
+        assert_eq!(versions(&api, &text).await, hello());
+        app.clock.advance(PAUSE);
+        assert_eq!(translator.step().await, 0);
+    }
+
+    async fn the_first_pause_is_a_second_at_the_most(app: App) {
+        let provider = Provider::start().await;
+        let translator = provider.translator(&app, None);
+        let api = app.org().await.key().await;
+        let text = create(&api, "Hello").await;
+        provider.refuse(503, "");
+        assert_eq!(translator.step().await, 2);
+        provider.recover();
+        app.clock.advance(Duration::from_secs(1));
+        assert_eq!(translator.step().await, 2);
+        assert_eq!(versions(&api, &text).await, hello());
+    }
+
+    async fn what_is_written_by_hand_meanwhile_is_kept(app: App) {
+        let provider = Provider::start().await;
+        let translator = provider.translator(&app, None);
+        let api = app.org().await.key().await;
+        let waiting = create(&api, "Hello").await;
+        write(&api, &waiting, "es", "Hola").await;
+        assert_eq!(translator.step().await, 1);
+        assert_eq!(provider.asked()[0]["target"], "fr");
+        let kept = json!([["en", "Hello", false], ["es", "Hola", false], ["fr", "[fr] Hello", true]]);
+        assert_eq!(versions(&api, &waiting).await, kept);
+
+        provider.hold();
+        let under_way = create(&api, "Hello").await;
+        let step = begin(&translator);
+        provider.has_been_asked(2).await;
+        write(&api, &under_way, "es", "Hola").await;
+        provider.release();
+        assert_eq!(step.await.unwrap(), 2);
+        assert_eq!(versions(&api, &under_way).await, kept);
+        assert_eq!(translator.step().await, 0);
+    }
+
+    async fn the_newest_english_wins(app: App) {
+        let provider = Provider::start().await;
+        let translator = provider.translator(&app, None);
+        let api = app.org().await.key().await;
+        let text = create(&api, "Hello").await;
+        provider.hold();
+        let step = begin(&translator);
+        provider.has_been_asked(2).await;
+        write(&api, &text, "en", "Goodbye").await;
+        provider.release();
+        assert_eq!(step.await.unwrap(), 4, "two too late, and two of the new text");
+        let texts: Vec<_> = provider.asked().iter().map(|body| body["q"].clone()).collect();
+        assert_eq!(texts, ["Goodbye", "Hello", "Goodbye", "Hello"]);
+        let wanted = json!([["en", "Goodbye", false], ["es", "[es] Goodbye", true], ["fr", "[fr] Goodbye", true]]);
+        assert_eq!(versions(&api, &text).await, wanted);
+    }
+
+    async fn new_english_renews_what_machines_wrote(app: App) {
+        let provider = Provider::start().await;
+        let translator = provider.translator(&app, None);
+        let api = app.org().await.key().await;
+        let text = create(&api, "Hello").await;
+        assert_eq!(translator.step().await, 2);
+        write(&api, &text, "fr", "Salut").await;
+        let english = write(&api, &text, "en", "Goodbye").await;
+        assert_eq!(translator.step().await, 1);
+        let renewed = json!([["en", "Goodbye", false], ["es", "[es] Goodbye", true], ["fr", "Salut", false]]);
+        assert_eq!(versions(&api, &text).await, renewed);
+
+        app.clock.advance(Duration::from_secs(1));
+        assert_eq!(write(&api, &text, "en", "Goodbye").await, english, "the same text again changes nothing");
+        assert_eq!(translator.step().await, 0);
+        assert_eq!(write(&api, &text, "es", "[es] Goodbye").await["isMachineTranslated"], false, "a person stands by it now");
+        let moved = write(&api, &text, "en", "Farewell").await;
+        assert!(moved["updatedAt"].as_str() > english["updatedAt"].as_str());
+        assert_eq!(translator.step().await, 0);
+        let kept = json!([["en", "Farewell", false], ["es", "[es] Goodbye", false], ["fr", "Salut", false]]);
+        assert_eq!(versions(&api, &text).await, kept);
+    }
+
+    async fn the_copy_of_a_portal_replaces_what_was_written_by_hand(app: App) {
+        let provider = Provider::start().await;
+        let translator = provider.translator(&app, None);
+        let api = app.org().await.key().await;
+        let portal = api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": "Hello" })).await.data();
+        let (path, text) = (format!("/portals/{}", portal["id"].as_str().unwrap()), portal["specialOfferTitleId"].as_str().unwrap());
+        assert_eq!(translator.step().await, 2);
+        write(&api, text, "es", "Hola").await;
+        write(&api, text, "pt-BR", "Oi").await;
+        for unchanged in ["Hello", ""] {
+            api.patch(&path, json!({ "data": { "specialOfferTitle": unchanged } })).await.data();
+        }
+        assert_eq!(translator.step().await, 0);
+        api.patch(&path, json!({ "data": { "specialOfferTitle": "Goodbye" } })).await.data();
+        assert_eq!(translator.step().await, 3);
+        let replaced = json!([
+            ["en", "Goodbye", false], ["es", "[es] Goodbye", true], ["fr", "[fr] Goodbye", true], ["pt-BR", "[pt-BR] Goodbye", true],
+        ]);
+        assert_eq!(versions(&api, text).await, replaced);
+
+        api.patch(&path, json!({ "data": { "specialOfferTitle": "Farewell" } })).await.data();
+        write(&api, text, "es", "Adiós").await;
+        assert_eq!(translator.step().await, 2, "what is written after the change stands");
+        assert_eq!(versions(&api, text).await[1], json!(["es", "Adiós", false]));
+    }
+
+    async fn the_queue_follows_the_languages_of_the_organization(app: App) {
+        let provider = Provider::start().await;
+        let translator = provider.translator(&app, None);
+        let org = app.org_with(json!({ "name": "Casa", "languages": ["es"] })).await;
+        let api = org.key().await;
+        let (text, other) = (create(&api, "Hello").await, create(&api, "Hello").await);
+        write(&api, &other, "fr", "Salut").await;
+        assert_eq!(translator.step().await, 2);
+        let languages = |languages: &[&str]| org.put("", json!({ "name": "Casa", "languages": languages }));
+        languages(&["es", "fr"]).await;
+        assert_eq!(translator.step().await, 1, "what there is needs no translation");
+        assert_eq!(versions(&api, &text).await, hello());
+
+        write(&api, &text, "en", "Goodbye").await;
+        languages(&["fr"]).await;
+        assert_eq!(translator.step().await, 1, "nobody wants Spanish any more");
+        languages(&["es", "fr"]).await;
+        assert_eq!(translator.step().await, 1, "and now they do, of the text as it is");
+        let wanted = json!([["en", "Goodbye", false], ["es", "[es] Goodbye", true], ["fr", "[fr] Goodbye", true]]);
+        assert_eq!(versions(&api, &text).await, wanted);
+    }
+
+    async fn translators_share_the_work(app: App) {
+        let provider = Provider::start().await;
+        let (one, another) = (provider.translator(&app, None), provider.translator(&app, None));
+        let api = app.org().await.key().await;
+        for number in 0..12 {
+            create(&api, &format!("Hello {number}")).await;
+        }
+        let (ones, others) = tokio::join!(one.step(), another.step());
+        assert_eq!((ones + others, provider.asked().len()), (24, 24));
+    }
+
+    async fn what_a_lost_translator_had_in_hand_is_taken_up_later(app: App) {
+        let provider = Provider::start().await;
+        let translator = provider.translator(&app, None);
+        let api = app.org().await.key().await;
+        let text = create(&api, "Hello").await;
+        provider.hold();
+        let dying = begin(&translator);
+        provider.has_been_asked(2).await;
+        dying.abort();
+        assert!(dying.await.unwrap_err().is_cancelled());
+        provider.release();
+        assert_eq!(translator.step().await, 0, "for all it knows, another one is at it");
+        app.clock.advance(LEASE);
+        assert_eq!(translator.step().await, 2);
+        assert_eq!(versions(&api, &text).await, hello());
+    }
+
+    async fn a_translator_that_comes_later_finds_what_was_written_before(app: App) {
+        let provider = Provider::start().await;
+        let api = app.org().await.key().await;
+        let text = create(&api, "Hello").await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(versions(&api, &text).await, json!([["en", "Hello", false]]));
+        let base = format!("{}/", provider.url);
+        let node = app.second_node(&["--translator-url", &base, "--translator-key", "secret"]).await;
+        until(&api, &text, hello()).await;
+        let there = node.api(api.token.as_deref().unwrap());
+        let text = create(&there, "Hello").await;
+        until(&there, &text, hello()).await;
+        assert!(provider.asked().iter().all(|body| body["api_key"] == "secret"));
+    }
+}
+
+/// There is one process on a SQLite database, so what an earlier one had in hand is nobody's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_sqlite_the_next_process_takes_over_at_once() {
+    let provider = Provider::start().await;
+    let app = App::on_sqlite(&[]).await;
+    let api = app.org().await.key().await;
+    let text = create(&api, "Hello").await;
+    provider.hold();
+    let dying = begin(&provider.translator(&app, None));
+    provider.has_been_asked(2).await;
+    dying.abort();
+    assert!(dying.await.unwrap_err().is_cancelled());
+    provider.release();
+    let _next = app.second_node(&["--translator-url", &provider.url]).await;
+    until(&api, &text, hello()).await;
+}
