@@ -74,6 +74,12 @@ pub struct ServeFlags {
     /// That service's API key, where it wants one.
     #[arg(long, env = "VESTIBULE_TRANSLATOR_KEY", value_name = "KEY", hide_env_values = true)]
     pub translator_key: Option<String>,
+    /// An Unsplash-compatible service; without one there is no search for stock photos.
+    #[arg(long, env = "VESTIBULE_STOCK_PHOTOS_URL", value_name = "URL", value_parser = stock_photos_url)]
+    pub stock_photos_url: Option<String>,
+    /// That service's access key.
+    #[arg(long, env = "VESTIBULE_STOCK_PHOTOS_KEY", value_name = "KEY", hide_env_values = true)]
+    pub stock_photos_key: Option<String>,
     /// Requests a minute per credential; 0 switches the window off.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000)]
     pub rate_limit_per_minute: u32,
@@ -137,6 +143,10 @@ fn translator_url(text: &str) -> Result<String, String> {
     address(text, "https://translate.example.com")
 }
 
+fn stock_photos_url(text: &str) -> Result<String, String> {
+    address(text, "https://api.unsplash.com")
+}
+
 /// An http or https address that paths are put behind, without a slash at its end.
 fn address(text: &str, example: &str) -> Result<String, String> {
     let is_base =
@@ -163,6 +173,7 @@ mod tests {
         assert_eq!(origin("https://app.example").as_deref(), Ok("https://app.example"));
         assert_eq!(public_url("https://stay.example.com/guests/").as_deref(), Ok("https://stay.example.com/guests"));
         assert_eq!(translator_url("http://localhost:5000/").as_deref(), Ok("http://localhost:5000"));
+        assert_eq!(stock_photos_url("https://api.unsplash.com").as_deref(), Ok("https://api.unsplash.com"));
         for text in ["*", "null", "not an origin", "https://app.example/", "https://app.example/path", "ftp://x", "app.example"] {
             assert!(origin(text).is_err(), "{text}");
         }

@@ -178,6 +178,13 @@ impl Error {
         error
     }
 
+    /// 502; `cause` goes to the log only.
+    pub fn provider(cause: impl fmt::Display) -> Self {
+        let mut error = Self::from(Kind::Provider);
+        error.0.cause = Some(cause.to_string());
+        error
+    }
+
     /// Says it in these words, which the spec or the contract fixes.
     #[must_use]
     pub fn with_message(mut self, message: &'static str) -> Self {
@@ -251,3 +258,12 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The cause of the cause: what says most in the fewest words.
+pub(crate) fn innermost<'e>(error: &'e (dyn std::error::Error + 'static)) -> &'e (dyn std::error::Error + 'static) {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause
+}

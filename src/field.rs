@@ -76,6 +76,10 @@ pub trait Creatable: JsonSchema {
     const REQUIRED: &'static [&'static str];
     /// Names of fields that an update does not have.
     const CREATE_ONLY: &'static [&'static str] = &[];
+    /// Names of fields that a create does not have.
+    const UPDATE_ONLY: &'static [&'static str] = &[];
+    /// Whether an update takes `expectedUpdatedAt`.
+    const IS_GUARDED: bool = true;
 
     /// A complete create body, for the published document.
     fn example() -> Value;
@@ -93,6 +97,7 @@ impl<T: Creatable> JsonSchema for Create<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = T::json_schema(generator);
+        remove_fields(&mut schema, T::UPDATE_ONLY);
         schema.insert("required".into(), json!(T::REQUIRED));
         schema.insert("examples".into(), json!([T::example()]));
         schema
@@ -123,10 +128,8 @@ impl<T: Creatable> JsonSchema for Update<T> {
             fields.retain(|name, _| !T::CREATE_ONLY.contains(&name.as_str()));
         }
         let mut data = T::json_schema(generator);
-        if let Some(Value::Object(fields)) = data.get_mut("properties") {
-            fields.retain(|name, _| !T::CREATE_ONLY.contains(&name.as_str()));
-        }
-        schemars::json_schema!({
+        remove_fields(&mut data, T::CREATE_ONLY);
+        let mut schema = schemars::json_schema!({
             "type": "object",
             "properties": {
                 "id": { "type": "string", "format": "uuid" },
@@ -140,7 +143,17 @@ impl<T: Creatable> JsonSchema for Update<T> {
             "required": ["id", "data"],
             "additionalProperties": false,
             "examples": [{ "data": example }],
-        })
+        });
+        if !T::IS_GUARDED {
+            remove_fields(&mut schema, &["expectedUpdatedAt"]);
+        }
+        schema
+    }
+}
+
+fn remove_fields(schema: &mut Schema, names: &[&str]) {
+    if let Some(Value::Object(fields)) = schema.get_mut("properties") {
+        fields.retain(|name, _| !names.contains(&name.as_str()));
     }
 }
 
@@ -233,6 +246,18 @@ text!(
 text!(
     /// A text of 1 to 200 characters, not blank.
     Text200, { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "\\S" }
+);
+text!(
+    /// A text of up to 200 characters, as it is.
+    UpTo200, { "type": "string", "maxLength": 200 }
+);
+text!(
+    /// A text of up to 5000 characters, as it is.
+    Text5000, { "type": "string", "maxLength": 5000 }
+);
+text!(
+    /// A heading of 1 to 200 characters after trimming.
+    CategoryTitle, { "type": "string", "minLength": 1, "maxLength": 200, "x-trimmed": true }
 );
 text!(
     /// A long text of up to 50,000 characters, as it is.

@@ -15,6 +15,7 @@ pub mod field;
 pub mod format;
 pub mod guest;
 pub mod json;
+pub mod manuals;
 pub mod moment;
 pub mod operation;
 pub mod pipeline;
@@ -38,6 +39,7 @@ pub fn operations() -> &'static [Operation] {
     static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
         [
             precheck::operations(),
+            manuals::operations(),
             portals::operations(),
             scopes::operations(),
             translations::operations(),
@@ -62,6 +64,7 @@ pub fn statements() -> Vec<&'static store::Statement> {
         platform::statements(),
         portals::statements(),
         precheck::statements(),
+        manuals::statements(),
         scopes::statements(),
         translations::statements(),
         webhooks::statements(),

@@ -1,9 +1,10 @@
 //! What an operation is: declared once, read three ways (REST routes, MCP tools, the OpenAPI document).
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::Method;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -15,6 +16,7 @@ use crate::access::{Access, Permission};
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::pipeline::Shape;
+use crate::service::Service;
 
 /// The interface an operation belongs to; each has its own credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +114,7 @@ impl Answer {
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 type TenantWork = dyn Fn(&mut Context<'_, '_>, Value) -> Result<Answer> + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
+type ProviderWork = dyn Fn(Arc<Service>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
 
 /// The function behind an operation.
 pub enum Work {
@@ -119,6 +122,8 @@ pub enum Work {
     Tenant(Box<TenantWork>),
     /// Belongs to no organization: platform only.
     System(Box<SystemWork>),
+    /// Asks another service and touches no state. Runs once the transaction that let its caller in is closed.
+    Provider(Box<ProviderWork>),
 }
 
 /// One operation.
@@ -365,6 +370,23 @@ impl Declaration {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
         self.0.work = Work::System(Box::new(move |system, input| Answer::new(&work(system, typed(input)?)?)));
+        self.0
+    }
+
+    /// Asks another service. There is no transaction: what is read here is settings, and nothing is written.
+    pub fn asks<I, O, F>(mut self, work: impl Fn(Arc<Service>, I) -> F + Send + Sync + 'static) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + 'static,
+        O: Serialize + JsonSchema + 'static,
+        F: Future<Output = Result<O>> + Send + 'static,
+    {
+        self.0.input = Box::new(I::json_schema);
+        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
+        self.0.effect = Effect::Read;
+        self.0.work = Work::Provider(Box::new(move |service, input| {
+            let asking = typed(input).map(|input| work(service, input));
+            Box::pin(async move { Answer::new(&asking?.await?) })
+        }));
         self.0
     }
 }

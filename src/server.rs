@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use crate::access;
 use crate::ambient::{Clock, Ids};
 use crate::config::{DatabaseFlags, ServeFlags};
+use crate::manuals::StockPhotos;
 use crate::pipeline::{self, InFlight, RateLimits};
 use crate::service::{Service, Settings};
 use crate::surface::{self, Metrics};
@@ -54,7 +55,9 @@ impl Server {
         let metrics = Metrics::install()?;
         let authority =
             flags.webhook_ca_file.as_ref().map(|path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display())));
+        let stock_photos = flags.stock_photos_url.map(|url| StockPhotos::new(&url, flags.stock_photos_key.as_deref())).transpose()?;
         let service = Arc::new(Service {
+            stock_photos,
             limits: RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second),
             targets: Targets::new(flags.webhook_allow),
             ..assemble(
@@ -130,6 +133,7 @@ fn assemble(store: store::Store, clock: Clock, public_url: &str, settings: Setti
         targets: Targets::new(Vec::new()),
         dispatch: Arc::new(Notify::new()),
         translate: Arc::new(Notify::new()),
+        stock_photos: None,
     }
 }
 

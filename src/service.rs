@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 
 use crate::ambient::{Clock, Ids};
 use crate::context::Wakes;
+use crate::manuals::StockPhotos;
 use crate::pipeline::{InFlight, RateLimits};
 use crate::webhooks::Targets;
 
@@ -45,6 +46,8 @@ pub struct Service {
     pub dispatch: Arc<Notify>,
     /// Wakes the translator.
     pub translate: Arc<Notify>,
+    /// Where stock photos are searched for.
+    pub stock_photos: Option<StockPhotos>,
 }
 
 impl Service {

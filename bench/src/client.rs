@@ -1,7 +1,7 @@
 //! Who asks: an HTTP connection, one request made after another.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use async_trait::async_trait;
@@ -66,6 +66,22 @@ impl Client {
         let response = self.ask(method, path, body).await?;
         let mut envelope: Value = serde_json::from_slice(response.body())?;
         envelope.get_mut("data").map(Value::take).context("an answer without data")
+    }
+
+    /// Makes one request after another on one connection, for `length` and `least` times at the least: how many milliseconds
+    /// each took, from before it was sent until its answer was read to the end.
+    pub async fn latencies(&self, path: &str, length: Duration, least: usize) -> anyhow::Result<Vec<f64>> {
+        let mut connection = Connection::open(self.address).await?;
+        let mut latencies = Vec::new();
+        let begun = Instant::now();
+        while latencies.len() < least || begun.elapsed() < length {
+            let request = self.request(Method::GET, path).body(Full::default())?;
+            let asked = Instant::now();
+            let (status, _) = connection.exchange(request).await?;
+            latencies.push(asked.elapsed().as_secs_f64() * 1_000.0);
+            ensure!(status.is_success(), "GET {path}: {status}");
+        }
+        Ok(latencies)
     }
 }
 

@@ -18,7 +18,7 @@ impl Keys {
 }
 
 /// `SplitMix64`: another number for each number, all over the range.
-const fn scattered(number: u64) -> u64 {
+pub const fn scattered(number: u64) -> u64 {
     let number = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -1,10 +1,12 @@
-//! What Vestibule costs, as ratios of one run on one machine.
+//! What Vestibule costs, in one run on one machine, as ratios where there is something to stand beside.
 //!
 //! Its release binary is driven over loopback beside two yardsticks: a bare handler that sends the same bytes, and the
 //! store's own loop that writes the same rows. Both sides of a ratio take turns, so that what else the machine does hits
-//! both. The table goes to standard output, how it comes about to standard error.
+//! both. What a guest waits for in an organization of the size of a city is measured by itself, and beside a smaller one.
+//! The table goes to standard output, how it comes about to standard error.
 
 mod bare;
+mod city;
 mod client;
 mod keys;
 mod load;
@@ -75,5 +77,6 @@ async fn measure(is_quick: bool, binary: Option<PathBuf>) -> anyhow::Result<Stri
     let mut lines: Vec<Line> = bench.start_up()?;
     lines.extend(bench.list().await?);
     lines.extend(bench.writes().await?);
+    lines.extend(bench.precheck().await?);
     Ok(report::table(&heading, &lines))
 }

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
+use anyhow::ensure;
 use http::Method;
 
 use crate::bare::Recorded;
+use crate::city::{City, LARGE, Page, SMALL, STEPS};
 use crate::client::{Ask, Client, PORTALS, Requests};
 use crate::keys::Keys;
 use crate::load::{self, Round};
-use crate::report::{Line, median};
+use crate::report::{Line, figure, median, ninety_ninth};
 use crate::rows::Rows;
 use crate::server::Server;
 use crate::setup;
@@ -26,6 +28,14 @@ const LIST_TARGET: f64 = 0.25;
 const IDLE_TARGET: f64 = 40.0;
 /// Milliseconds.
 const START_UP_TARGET: f64 = 150.0;
+/// Milliseconds that a guest waits for their view of a stay.
+const STAY_TARGET: f64 = 5.0;
+/// Milliseconds that the list of all steps takes.
+const STEPS_TARGET: f64 = 25.0;
+/// How much longer either may take with ten times the properties.
+const GROWTH_TARGET: f64 = 1.5;
+/// Requests of a round that measures latency, at the least.
+const LEAST_REQUESTS: usize = 200;
 /// How long a service has had nothing to do when it counts as idle.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 /// How often memory is looked at under load.
@@ -64,7 +74,7 @@ pub struct Bench {
     pub plan: Plan,
 }
 
-/// Medians of both sides, in things done a second.
+/// Medians of both sides, in things done a second or in milliseconds.
 struct Compared {
     ours: f64,
     yardstick: f64,
@@ -116,15 +126,16 @@ impl Bench {
         let compared = self
             .compare(
                 &format!("list, {LISTING} connections"),
+                "/s",
                 async |length| {
                     let (round, cost) = self.costed(&server, watched(&server, &mut peak, self.listing(&client, length))).await?;
                     costs.push(cost);
-                    Ok(round)
+                    Ok(round.rate)
                 },
                 async |length| {
                     let (round, cost) = self.costed(&bare, self.listing(&bare_client, length)).await?;
                     bare_costs.push(cost);
-                    Ok(round)
+                    Ok(round.rate)
                 },
             )
             .await?;
@@ -159,13 +170,50 @@ impl Bench {
             let compared = self
                 .compare(
                     &format!("create, {connections} connections"),
-                    async |length| load::round(requests.clone(), connections, length, &self.scratch).await,
-                    async |length| load::round(rows.clone(), connections, length, &self.scratch).await,
+                    "/s",
+                    async |length| Ok(load::round(requests.clone(), connections, length, &self.scratch).await?.rate),
+                    async |length| Ok(load::round(rows.clone(), connections, length, &self.scratch).await?.rate),
                 )
                 .await?;
             let what = format!("durable `POST {PORTALS}`, a key each, {connections} connection{}", if connections == 1 { "" } else { "s" });
             let yardstick = format!("the store's loop, rows of {document} and {answer} bytes");
             lines.push(compared.line(what, &yardstick, target));
+        }
+        Ok(lines)
+    }
+
+    /// How long a guest waits for their stay, and an integrator for every step, in an organization of the size of a city; and
+    /// whether the properties that neither is about make it longer.
+    pub async fn precheck(&self) -> anyhow::Result<Vec<Line>> {
+        let (large, small) = (self.vestibule()?, self.vestibule()?);
+        let (city, town) = (City::on(&large, LARGE).await?, City::on(&small, SMALL).await?);
+        let measured = [
+            ("GET /guest/v1/stays/{token}", STAY_TARGET, &city.stay, &town.stay),
+            ("GET /api/v1/precheck-steps", STEPS_TARGET, &city.list, &town.list),
+        ];
+        let mut lines = Vec::new();
+        for (what, target, page, other) in measured {
+            let Page { steps, bytes, .. } = page;
+            ensure!(*steps == other.steps, "{what}: {steps} steps, but {} in the smaller organization", other.steps);
+            let compared = self
+                .compare(
+                    what,
+                    " ms",
+                    async |length| latency(what, &city, page, length).await,
+                    async |length| latency(what, &town, other, length).await,
+                )
+                .await?;
+            let Compared { ours, yardstick } = compared;
+            let size = format!("{steps} of {STEPS} steps, {bytes} bytes, {LARGE} properties");
+            let whole = format!("`{what}`, {size}, 1 connection, latency end to end over loopback");
+            lines.push(Line::limit(whole, ours, "ms", Some(target)));
+            lines.push(Line::growth(
+                format!("the same beside {SMALL} properties"),
+                format!("{} ms", figure(ours)),
+                format!("{} ms ({SMALL} properties)", figure(yardstick)),
+                ours / yardstick,
+                GROWTH_TARGET,
+            ));
         }
         Ok(lines)
     }
@@ -183,25 +231,35 @@ impl Bench {
         Ok((round, used.as_secs_f64() * 1_000_000.0 / round.total))
     }
 
-    /// Lets both sides take turns, after a warm-up of each.
+    /// Lets both sides take turns, after a warm-up of each; what a round comes to is in `unit`.
     async fn compare(
         &self,
         what: &str,
-        mut ours: impl AsyncFnMut(Duration) -> anyhow::Result<Round>,
-        mut yardstick: impl AsyncFnMut(Duration) -> anyhow::Result<Round>,
+        unit: &str,
+        mut ours: impl AsyncFnMut(Duration) -> anyhow::Result<f64>,
+        mut yardstick: impl AsyncFnMut(Duration) -> anyhow::Result<f64>,
     ) -> anyhow::Result<Compared> {
         eprintln!("{what}: warm-up");
         ours(self.plan.warm_up).await?;
         yardstick(self.plan.warm_up).await?;
-        let mut rates = (Vec::new(), Vec::new());
+        let mut rounds = (Vec::new(), Vec::new());
         for number in 1..=self.plan.rounds {
-            let (ours, theirs) = (ours(self.plan.length).await?.rate, yardstick(self.plan.length).await?.rate);
-            eprintln!("{what}: round {number}: {ours:.0}/s beside {theirs:.0}/s");
-            rates.0.push(ours);
-            rates.1.push(theirs);
+            let (ours, theirs) = (ours(self.plan.length).await?, yardstick(self.plan.length).await?);
+            eprintln!("{what}: round {number}: {}{unit} beside {}{unit}", figure(ours), figure(theirs));
+            rounds.0.push(ours);
+            rounds.1.push(theirs);
         }
-        Ok(Compared { ours: median(&rates.0), yardstick: median(&rates.1) })
+        Ok(Compared { ours: median(&rounds.0), yardstick: median(&rounds.1) })
     }
+}
+
+/// The median of a round in milliseconds; how far it spreads goes to standard error.
+async fn latency(what: &str, city: &City, page: &Page, length: Duration) -> anyhow::Result<f64> {
+    let latencies = city.client.latencies(&page.path, length, LEAST_REQUESTS).await?;
+    let (median, high) = (median(&latencies), ninety_ninth(&latencies));
+    let (count, properties) = (latencies.len(), city.properties);
+    eprintln!("{what}, {properties} properties: {count} requests, median {} ms, p99 {} ms", figure(median), figure(high));
+    Ok(median)
 }
 
 /// Does `work`, and raises `peak` to the most memory that `server` occupies meanwhile.

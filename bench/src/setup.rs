@@ -11,21 +11,25 @@ use crate::server::{PLATFORM_KEY, Server};
 
 /// Portals in the list.
 pub const LISTED: usize = 100;
-/// The organization's id: any will do on a database of its own.
-const ORGANIZATION: &str = "7f8c5a52-3d0e-4b8e-9d55-1c6f0e2a9b47";
+/// The organization, as the platform finds it. Any id will do on a database of its own.
+pub const ORGANIZATION: &str = "/platform/v1/organizations/7f8c5a52-3d0e-4b8e-9d55-1c6f0e2a9b47";
 /// Makes a portal as long as one that is in use, somewhat over a kilobyte.
 const NOTES: &str = "Reception is open from 8:00 to 22:00. After that, ring the night bell to the left of the door and have your \
     booking number at hand. For lost keys, leaks and power cuts call at any hour; for everything else a message is quicker. \
     The lift is out of service on the first Monday of the month, and parcels wait at the bakery on the corner.";
 
-/// A client of the public interface, in a new organization, that may read and change portals.
+/// A client of the platform interface.
+pub fn platform(server: &Server) -> anyhow::Result<Client> {
+    Client::new(server.address, PLATFORM_KEY)
+}
+
+/// A client of the public interface, in a new organization, that may read and change portals, steps and texts.
 pub async fn organization(server: &Server) -> anyhow::Result<Client> {
-    let platform = Client::new(server.address, PLATFORM_KEY)?;
-    let path = format!("/platform/v1/organizations/{ORGANIZATION}");
+    let platform = platform(server)?;
     let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });
-    platform.ask(Method::PUT, &path, Some(&organization)).await?;
-    let key = json!({ "name": "bench", "permissions": ["view_properties", "modify_properties"] });
-    let key = platform.data(Method::POST, &format!("{path}/api-keys"), Some(&key)).await?;
+    platform.ask(Method::PUT, ORGANIZATION, Some(&organization)).await?;
+    let key = json!({ "name": "bench", "permissions": ["view_properties", "modify_properties", "modify_tasks"] });
+    let key = platform.data(Method::POST, &format!("{ORGANIZATION}/api-keys"), Some(&key)).await?;
     Client::new(server.address, key["token"].as_str().context("an API key without its token")?)
 }
 

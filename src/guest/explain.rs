@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -11,11 +12,15 @@ use super::precheckin;
 use super::stay::{Flat, Stay};
 use crate::context::Context;
 use crate::error::Result;
+use crate::manuals;
 use crate::operation::Object;
 use crate::platform::typed;
 use crate::portals::{Resolved, Route};
 use crate::precheck::{self, StayFacts, Step, Targeting, Verdict};
 use crate::scopes::{self, EntityType, Target, TargetKind};
+
+/// What things on the way to the flat are called.
+type Names = HashMap<Target, String>;
 
 /// Why a guest sees what they see.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -24,9 +29,9 @@ pub(super) struct Explanation {
     /// The portal that serves the stay.
     portal: ExplainedPortal,
     /// Every step of the organization that the caller may know of, in guest order.
-    steps: Vec<ExplainedStep>,
-    /// Every manual.
-    manuals: Vec<Value>,
+    steps: Vec<ExplainedItem>,
+    /// Every manual of the organization that the caller may know of, by nickname.
+    manuals: Vec<ExplainedItem>,
 }
 
 /// The portal, and why it is the one.
@@ -37,15 +42,15 @@ struct ExplainedPortal {
     reason: Reason,
 }
 
-/// A step, and why the guest gets it or not.
+/// A step or a manual, and why the guest gets it or not.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ExplainedStep {
+struct ExplainedItem {
     id: Uuid,
     nickname: String,
     is_shown: bool,
     reason: Reason,
-    /// From what the step is assigned to, to the property; empty where nothing reaches it.
+    /// From what it is assigned to, to the property; empty where nothing reaches it.
     path: Vec<Hop>,
 }
 
@@ -73,27 +78,58 @@ impl Reason {
     }
 }
 
-/// Explains what the guest of a reservation sees.
-pub(super) fn explain(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Explanation> {
+/// Explains what the guest of a reservation sees at a moment.
+pub(super) fn explain(context: &mut Context<'_, '_>, reservation: Uuid, at: Timestamp) -> Result<Explanation> {
     let stay = Stay::load(context, reservation)?;
+    let names = names(context, &stay)?;
+    let steps = steps(context, &stay, &names)?;
+    let manuals = manuals(context, &stay, &names, at)?;
+    Ok(Explanation { portal: portal(&stay, &names), steps, manuals })
+}
+
+fn steps(context: &mut Context<'_, '_>, stay: &Stay, names: &Names) -> Result<Vec<ExplainedItem>> {
     let mut steps = precheck::all(context)?;
     let visible = precheck::visible_ids(context, &steps)?;
     steps.retain(|step| visible.contains(&step.id));
-    precheckin::sort(&mut steps, &stay);
-
-    let mut assigned = HashMap::<Uuid, Target>::new();
-    for (step, target) in scopes::reaching(context, EntityType::PrecheckStep, &stay.targets())? {
-        // Where several assignments reach the property, the closest one is named.
-        assigned.entry(step).and_modify(|closest| *closest = target.min(*closest)).or_insert(target);
-    }
-    let names = names(context, &stay)?;
+    precheckin::sort(&mut steps, stay);
+    let assigned = closest(context, EntityType::PrecheckStep, stay)?;
     let facts = stay.facts();
     let explained = steps.into_iter().map(|step| {
         let target = assigned.get(&step.id).copied();
-        let (is_shown, reason) = judge(&step, target.is_some(), &stay, &facts);
-        ExplainedStep { is_shown, reason, path: path(target, &stay, &names), id: step.id, nickname: step.nickname }
+        let (is_shown, reason) = judge(&step, target.is_some(), stay, &facts);
+        ExplainedItem { is_shown, reason, path: path(target, stay, names), id: step.id, nickname: step.nickname }
     });
-    Ok(Explanation { steps: explained.collect(), portal: portal(&stay, &names), manuals: Vec::new() })
+    Ok(explained.collect())
+}
+
+fn manuals(context: &mut Context<'_, '_>, stay: &Stay, names: &Names, at: Timestamp) -> Result<Vec<ExplainedItem>> {
+    let all = manuals::all(context)?;
+    let visible = manuals::visible_ids(context, all.iter().map(|covered| covered.manual.answered.id))?;
+    let assigned = closest(context, EntityType::Manual, stay)?;
+    let facts = super::manuals::facts(stay);
+    let explained = all.into_iter().map(|covered| covered.manual.answered).filter(|manual| visible.contains(&manual.id)).map(|manual| {
+        let target = assigned.get(&manual.id).copied();
+        let verdict = facts.as_ref().and_then(|facts| super::manuals::judge(&manual, facts, at));
+        let (is_shown, reason) = match verdict {
+            _ if target.is_none() => {
+                (false, Reason::new("not_assigned", "The manual is not assigned to the property, its group or its tags."))
+            }
+            _ if !manual.is_active => (false, Reason::new("inactive", "The manual is not active.")),
+            None => (true, Reason::new("always_visible", "The manual is assigned and active, and has no visibility rules.")),
+            Some(verdict) => (verdict.is_shown(), Reason::new(verdict.key(), verdict.message())),
+        };
+        ExplainedItem { is_shown, reason, path: path(target, stay, names), id: manual.id, nickname: manual.nickname }
+    });
+    Ok(explained.collect())
+}
+
+/// What reaches the flat, each with its closest assignment: where several reach it, that one is named.
+fn closest(context: &mut Context<'_, '_>, entity_type: EntityType, stay: &Stay) -> Result<HashMap<Uuid, Target>> {
+    let mut assigned = HashMap::<Uuid, Target>::new();
+    for (entity, target) in scopes::reaching(context, entity_type, &stay.targets())? {
+        assigned.entry(entity).and_modify(|closest| *closest = target.min(*closest)).or_insert(target);
+    }
+    Ok(assigned)
 }
 
 /// Whether a guest gets a step, and the first rule that says so: the step's own before the portal's.
@@ -151,7 +187,7 @@ fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
     }
 }
 
-fn portal(stay: &Stay, names: &HashMap<Target, String>) -> ExplainedPortal {
+fn portal(stay: &Stay, names: &Names) -> ExplainedPortal {
     let called = |kind, id: &Uuid| names.get(&(kind, *id)).cloned().unwrap_or_default();
     let Some((portal, Resolved { route, .. })) = &stay.portal else {
         let reason = match stay.flat {
@@ -172,7 +208,7 @@ fn portal(stay: &Stay, names: &HashMap<Target, String>) -> ExplainedPortal {
 }
 
 /// The names of what can stand on a path to the property.
-fn names(context: &mut Context<'_, '_>, stay: &Stay) -> Result<HashMap<Target, String>> {
+fn names(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Names> {
     let mut names = HashMap::new();
     for (kind, id) in stay.targets() {
         let name = match kind.record() {
@@ -187,7 +223,7 @@ fn names(context: &mut Context<'_, '_>, stay: &Stay) -> Result<HashMap<Target, S
 }
 
 /// The way from an assignment to the property: through the portal, and through what the portal is assigned to.
-fn path(target: Option<Target>, stay: &Stay, names: &HashMap<Target, String>) -> Vec<Hop> {
+fn path(target: Option<Target>, stay: &Stay, names: &Names) -> Vec<Hop> {
     let (Some(target), Some(Flat { placement, .. })) = (target, &stay.flat) else { return Vec::new() };
     let through = match (&stay.portal, target.0) {
         (Some((_, Resolved { route: Route::Group(id), .. })), TargetKind::Portal) => Some((TargetKind::PropertyGroup, *id)),
@@ -214,6 +250,10 @@ fn example() -> Value {
                 { "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ae", "name": "Casa Azul 2-1" },
             ],
         }],
-        "manuals": [],
+        "manuals": [{
+            "id": "0192f0c1-2345-7abc-8def-0123456789af", "nickname": "Door code", "isShown": false,
+            "reason": { "key": "too_early", "message": "It is shown from 2026-12-11T13:00:00 on, in the property's time." },
+            "path": [{ "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ae", "name": "Casa Azul 2-1" }],
+        }],
     })
 }

@@ -2,6 +2,8 @@
 
 mod explain;
 mod handed_in;
+mod manuals;
+mod markdown;
 mod messages;
 mod operations;
 mod page;
@@ -10,6 +12,7 @@ mod stay;
 mod view;
 mod words;
 
+pub use manuals::{ManualCategoryView, ManualView};
 pub(crate) use operations::{forget_stay, operations, stay_token, stay_url};
 pub use page::{render, render_missing};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};

@@ -37,7 +37,6 @@ struct GetStay {
     language: Option<Language>,
     /// Another moment to preview; needs a credential of the organization.
     #[serde(default)]
-    #[expect(dead_code, reason = "nothing that depends on the moment is shown yet")]
     at: Option<Moment>,
 }
 
@@ -72,7 +71,6 @@ struct ExplainGuestView {
     id: Uuid,
     /// Another moment to explain; now where it is left out.
     #[serde(default)]
-    #[expect(dead_code, reason = "nothing that depends on the moment is explained yet")]
     at: Option<Moment>,
 }
 
@@ -109,7 +107,8 @@ pub(crate) fn operations() -> Vec<Operation> {
             .summary("Why the guest of a reservation sees what they see")
             .run(|context, input: ExplainGuestView| -> Result<Explanation> {
                 get_record(context, Kind::Reservation, input.id)?;
-                explain(context, input.id)
+                let at = input.at.map_or_else(|| context.now(), |at| at.0);
+                explain(context, input.id, at)
             }),
         Operation::platform("getPrecheckin", Method::GET, "/organizations/{organizationId}/reservations/{reservationId}/precheckin")
             .summary("What a guest has handed in, and how it is to be acted on")
@@ -128,7 +127,8 @@ fn own_stay(context: &mut Context<'_, '_>) -> Result<Stay> {
 
 fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
     let stay = own_stay(context)?;
-    view(context, stay, input.language.as_deref())
+    let at = input.at.map_or_else(|| context.now(), |at| at.0);
+    view(context, stay, input.language.as_deref(), at)
 }
 
 fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {

@@ -306,7 +306,7 @@ fn question_view(question: &Question, answers: &Object, texts: &Texts, language:
         text: texts.of(Some(question.text_ml_text_id)),
         is_required: question.is_required,
         options: question.options.iter().map(option).collect(),
-        answer: answers.get(&question.id.to_string()).cloned(),
+        answer: precheck::given_answer(question, answers),
     }
 }
 

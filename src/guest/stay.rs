@@ -63,14 +63,18 @@ impl Stay {
         [(TargetKind::Property, placement.property)].into_iter().chain(group).chain(tags).chain(portal).collect()
     }
 
+    /// The flat's time zone.
+    pub(crate) fn zone(&self) -> TimeZone {
+        self.flat.as_ref().and_then(|flat| TimeZone::get(&flat.property.timezone).ok()).unwrap_or(TimeZone::UTC)
+    }
+
     /// What the rules of steps look at.
     pub(crate) fn facts(&self) -> StayFacts {
-        let zone = self.flat.as_ref().and_then(|flat| TimeZone::get(&flat.property.timezone).ok()).unwrap_or(TimeZone::UTC);
         let reservation = &self.reservation;
         StayFacts {
             check_in: reservation.check_in,
             check_out: reservation.check_out,
-            booked_on: reservation.booked_at.0.to_zoned(zone).date(),
+            booked_on: reservation.booked_at.0.to_zoned(self.zone()).date(),
             channel: reservation.channel.clone(),
             is_returning: reservation.is_returning_guest.unwrap_or(false),
         }

@@ -1,11 +1,13 @@
 //! The guest view: exactly what a guest sees, resolved and in their language (contract: Guest interface).
 
+use jiff::Timestamp;
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::manuals::{ManualCategoryView, Reading};
 use super::precheckin::{Asked, Precheckin, PrecheckinStatus, StepView};
 use super::stay::{Flat, Stay};
 use super::words;
@@ -36,7 +38,7 @@ pub struct GuestView {
     /// What is asked before arrival.
     pub precheckin: PrecheckinView,
     /// What there is to read, by heading.
-    pub manual_categories: Vec<Value>,
+    pub manual_categories: Vec<ManualCategoryView>,
 }
 
 /// The stay.
@@ -147,9 +149,10 @@ pub fn language_of(asked: Option<&str>, guest: &Guest) -> String {
 }
 
 /// Resolves what the guest of a stay sees.
-pub(super) fn view(context: &mut Context<'_, '_>, stay: Stay, asked: Option<&str>) -> Result<GuestView> {
+pub(super) fn view(context: &mut Context<'_, '_>, stay: Stay, asked: Option<&str>, at: Timestamp) -> Result<GuestView> {
     let language = language_of(asked, &stay.reservation.guest);
     let precheckin = Precheckin::load(context, &stay)?;
+    let reading = Reading::load(context, &stay, at)?;
     let Stay { id, reservation, flat, portal } = stay;
     let portal = portal.map(|(portal, _)| portal);
     let branding = match portal.as_ref().and_then(|portal| portal.branding_id) {
@@ -159,14 +162,15 @@ pub(super) fn view(context: &mut Context<'_, '_>, stay: Stay, asked: Option<&str
     let offer_texts =
         portal.iter().flat_map(|portal| [portal.special_offer_title_id, portal.special_offer_type_id, portal.special_offer_cta_text_id]);
     let callout = branding.iter().map(|branding| branding.callout_message_id);
-    let linked: Vec<Uuid> = offer_texts.chain(callout).flatten().chain(precheckin_texts(portal.as_ref(), &precheckin)).collect();
+    let linked: Vec<Uuid> =
+        offer_texts.chain(callout).flatten().chain(precheckin_texts(portal.as_ref(), &precheckin)).chain(reading.linked_texts()).collect();
     let texts = translations::texts(context, linked, &language)?;
     Ok(GuestView {
         contact: portal.as_ref().and_then(contact).map(|(method, value)| ContactView { method, value: value.to_owned() }),
         quick_access: portal.as_ref().map(|portal| tiles(portal.excluded_quick_access_types.as_deref())).unwrap_or_default(),
         special_offer: portal.as_ref().filter(|portal| portal.is_special_offer_active).map(|portal| offer(portal, &texts)),
         precheckin: precheckin_of(portal.as_ref(), &precheckin, &texts, &language),
-        manual_categories: Vec::new(),
+        manual_categories: reading.view(&texts),
         reservation: stay_of(id, reservation),
         property: flat.map(flat_of),
         portal: portal.map(shown),

@@ -11,6 +11,7 @@ mod validate;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
@@ -55,6 +56,20 @@ struct Success {
     status: u16,
     body: String,
     is_replay: bool,
+}
+
+impl Success {
+    fn of(operation: &Operation, answer: &Answer, request_id: Uuid) -> Self {
+        Self { status: operation.status, body: success_body(answer, request_id), is_replay: false }
+    }
+}
+
+/// What a read comes to while its transaction is open.
+enum Reading {
+    /// Its answer.
+    Done(Success),
+    /// What it has to ask another service. Nothing of that has begun.
+    Asks(BoxFuture<'static, Result<Answer>>),
 }
 
 /// Takes a request through every stage and answers it, whatever happens.
@@ -102,7 +117,10 @@ async fn through(
                 })
                 .await?;
             *standing = taken;
-            answered
+            match answered? {
+                Reading::Done(success) => Ok(success),
+                Reading::Asks(asking) => Ok(Success::of(operation, &asking.await?, head.id)),
+            }
         }
         Effect::Write => {
             let (taken, admitted) = service
@@ -185,13 +203,13 @@ impl Caller {
 
 fn read(
     tx: &mut Transaction<'_>,
-    service: &Service,
+    service: &Arc<Service>,
     operation: &Operation,
     arguments: &Arguments,
     caller: &Caller,
     now: Timestamp,
     request_id: Uuid,
-) -> Result<Success> {
+) -> Result<Reading> {
     let input = operation.shape().validate(operation, arguments, caller.country(), now)?;
     let system = System { tx, now, ids: &service.ids, public_url: &service.public_url, wakes: Wakes::default() };
     let answer = match (&operation.work, caller) {
@@ -201,8 +219,9 @@ fn read(
         (Work::Tenant(work), Caller::Platform(access, Some(id))) => work(&mut Context::for_reading(system, *id, access)?, input),
         (Work::Tenant(_), Caller::Platform(_, None)) => Err(Error::not_found("Organization")),
         (Work::System(work), _) => work(&mut { system }, input),
+        (Work::Provider(work), _) => return Ok(Reading::Asks(work(service.clone(), input))),
     }?;
-    Ok(Success { status: operation.status, body: success_body(&answer, request_id), is_replay: false })
+    Ok(Reading::Done(Success::of(operation, &answer, request_id)))
 }
 
 async fn write(
@@ -227,7 +246,7 @@ async fn write(
                 return Ok((recorded, Wakes::default()));
             }
             let mut system = System { tx, now, ids: &shared.ids, public_url: &shared.public_url, wakes: Wakes::default() };
-            let success = |answer: &Answer| Success { status: operation.status, body: success_body(answer, request_id), is_replay: false };
+            let success = |answer: &Answer| Success::of(operation, answer, request_id);
             match (&operation.work, caller.organization()) {
                 (Work::Tenant(work), Some(id)) => {
                     let mut context = Context::for_writing(system, id, caller.access())?;
@@ -242,6 +261,7 @@ async fn write(
                     Ok((success, system.wakes))
                 }
                 (Work::Tenant(_), None) => Err(Error::not_found("Organization")),
+                (Work::Provider(_), _) => Err(Error::internal("a provider is asked by a read")),
             }
         })
         .await?;

@@ -36,6 +36,16 @@ impl Issues {
         self.0.keys().any(|failing| path.starts_with(failing) || failing.starts_with(path))
     }
 
+    /// A query parameter is named as a whole, whichever of its values fails.
+    fn of_parameters(self) -> Self {
+        let mut whole = Self::default();
+        for (mut path, message) in self.0 {
+            path.truncate(1);
+            whole.add(path, message);
+        }
+        whole
+    }
+
     fn into_result(self) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
@@ -107,6 +117,9 @@ impl Shape {
         }
         for error in self.validator.iter_errors(&input) {
             self.report(&error, &mut issues);
+        }
+        if !operation.has_body() {
+            issues = issues.of_parameters();
         }
         let judged =
             [(Contextual::Phone, judge_phone as fn(&str, &str, Timestamp) -> Result<(), String>), (Contextual::Future, judge_future)];

@@ -187,7 +187,7 @@ impl Kind {
                         },
                     },
                     "isReturningGuest": or_null(flag()), "adults": or_null(count()), "children": or_null(count()),
-                    "verificationStatus": or_null(one_of(&["unverified", "pending", "verified", "failed"])),
+                    "verificationStatus": or_null(one_of(&VerificationStatus::ALL.map(VerificationStatus::name))),
                 }),
             ),
             Self::Task => (
@@ -371,6 +371,37 @@ pub enum ReservationStatus {
     Cancelled,
 }
 
+/// How far a guest's identity has been verified.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerificationStatus {
+    /// Not at all.
+    #[default]
+    Unverified,
+    /// It is being looked at.
+    Pending,
+    /// It is who they say.
+    Verified,
+    /// It could not be verified.
+    Failed,
+}
+
+impl VerificationStatus {
+    /// Every status.
+    pub const ALL: [Self; 4] = [Self::Unverified, Self::Pending, Self::Verified, Self::Failed];
+
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unverified => "unverified",
+            Self::Pending => "pending",
+            Self::Verified => "verified",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// What the rules read of a reservation.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -393,6 +424,9 @@ pub struct Reservation {
     /// Whether they stayed before.
     #[serde(default)]
     pub is_returning_guest: Option<bool>,
+    /// How far their identity has been verified.
+    #[serde(default)]
+    pub verification_status: Option<VerificationStatus>,
     /// How many grown-ups.
     #[serde(default)]
     pub adults: Option<u32>,

@@ -7,9 +7,11 @@ mod reads;
 mod records;
 mod sync;
 
-pub use kind::{Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus};
+pub use kind::{Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
 pub use records::{Record, find_record, get_record};
-pub(crate) use records::{all_records, exists, link_records, list_all, typed, unlink_records};
+pub(crate) use records::{
+    all_records, exists, link_records, linked_from, list_all, remove_record, replace_record, save_record, typed, unlink_records,
+};
 pub use sync::MAX_RECORDS;
 
 use crate::operation::Operation;

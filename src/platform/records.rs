@@ -26,6 +26,13 @@ store::statements! {
         order by created_at, id limit ?5 offset ?6";
     /// Every record of a kind.
     ALL = "select id, doc from record where organization_id = ?1 and kind = ?2";
+    /// Inserts or replaces a record.
+    PUT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        on conflict (organization_id, kind, id) do update set property_id = excluded.property_id, updated_at = excluded.updated_at, doc = excluded.doc";
+    /// Removes a record.
+    DELETE_RECORD = "delete from record where organization_id = ?1 and kind = ?2 and id = ?3";
+    /// What names this record.
+    LINKED_FROM = "select from_kind, from_id from record_link where organization_id = ?1 and to_kind = ?2 and to_id = ?3";
     /// Notes that something names a record.
     INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
     /// Forgets what something names.
@@ -121,6 +128,41 @@ pub fn get_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result
 pub(crate) fn typed<T: DeserializeOwned>(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<T>> {
     let Some(stored) = find(context, kind, id)? else { return Ok(None) };
     serde_json::from_value(Value::Object(stored.data)).map(Some).map_err(Error::internal)
+}
+
+/// Writes a record.
+pub(super) fn save(context: &mut Context<'_, '_>, kind: Kind, record: &StoredRecord) -> Result<()> {
+    let doc = store::Value::json(&record.data)?;
+    let params = values![kind.name(), record.id, record.property_id, record.created_at, record.updated_at, doc];
+    context.execute(&PUT_RECORD, params).map(drop)
+}
+
+/// Makes a record of our own among the platform's.
+pub(crate) fn save_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid, data: Object) -> Result<()> {
+    let now = Moment(context.now());
+    save(context, kind, &StoredRecord { id, property_id: None, data, created_at: now, updated_at: now })
+}
+
+/// Changes the data of a record that names no other.
+pub(crate) fn replace_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid, data: Object) -> Result<()> {
+    let stored = find(context, kind, id)?.ok_or_else(|| Error::not_found(&kind.label()))?;
+    let updated_at = stored.updated_at.advanced_to(context.now());
+    save(context, kind, &StoredRecord { data, updated_at, ..stored })
+}
+
+/// Removes a record and what it names; whether it was there.
+pub(crate) fn remove_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
+    let is_removed = context.execute(&DELETE_RECORD, values![kind.name(), id])? > 0;
+    if is_removed {
+        unlink_records(context, kind.name(), id)?;
+    }
+    Ok(is_removed)
+}
+
+/// What names a record: the kind of thing it is, and which one.
+pub(crate) fn linked_from(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Vec<(String, Uuid)>> {
+    let rows = context.rows(&LINKED_FROM, values![kind.name(), id])?;
+    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
 }
 
 /// Every record of a kind of the organization, whoever asks, as the type its rules read.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::records::{StoredRecord, link_records, unlink_records};
+use super::records::{self, StoredRecord, link_records, remove_record, unlink_records};
 use super::{Kind, Property};
 use crate::access;
 use crate::context::Context;
@@ -18,7 +18,7 @@ use crate::error::{Error, Issue, Result, Step};
 use crate::events::{self, Change};
 use crate::moment::Moment;
 use crate::operation::{Object, Operation};
-use crate::{guest, portals, precheck, scopes, values};
+use crate::{guest, manuals, portals, precheck, scopes, values};
 
 /// Records in one request at the most.
 pub const MAX_RECORDS: usize = 10_000;
@@ -30,13 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 store::statements! {
     /// The records of a kind that are there already.
     RECORDS = "select id, property_id, doc, created_at, updated_at from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// Inserts or replaces a record.
-    PUT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-        on conflict (organization_id, kind, id) do update set property_id = excluded.property_id, updated_at = excluded.updated_at, doc = excluded.doc";
-    /// Removes a record.
-    DELETE_RECORD = "delete from record where organization_id = ?1 and kind = ?2 and id = ?3";
-    /// What names this record.
-    LINKED_FROM = "select from_kind, from_id from record_link where organization_id = ?1 and to_kind = ?2 and to_id = ?3";
     /// The stay token of a new reservation.
     INSERT_GUEST_LINK = "insert into guest_link (organization_id, reservation_id, token) values (?1, ?2, ?3) on conflict do nothing";
     /// Closes the stay of a deleted reservation.
@@ -243,7 +236,7 @@ impl Batch {
             self.records.insert((kind, id), after);
             return Ok(());
         }
-        save(context, kind, &after)?;
+        records::save(context, kind, &after)?;
         if before.is_some() && !kind.references().is_empty() {
             unlink_records(context, kind.name(), id)?;
         }
@@ -265,15 +258,14 @@ impl Batch {
     /// Removes a record, what is assigned to it, and what points at it.
     fn delete(&mut self, context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<()> {
         self.records.remove(&(kind, id));
-        if context.execute(&DELETE_RECORD, values![kind.name(), id])? == 0 {
+        if !remove_record(context, kind, id)? {
             return Ok(());
         }
-        unlink_records(context, kind.name(), id)?;
-        for row in context.rows(&LINKED_FROM, values![kind.name(), id])? {
-            let (from, of) = (row.get::<String>(0)?, row.get(1)?);
+        for (from, of) in records::linked_from(context, kind, id)? {
             match Kind::named(&from) {
                 Some(from) => self.release(context, from, of, kind, id)?,
                 None if from == precheck::LINKED_AS => precheck::forget_record(context, of, kind, id)?,
+                None if from == manuals::LINKED_AS => manuals::forget_record(context, of, kind, id)?,
                 None => return Err(Error::internal("a link from an unknown kind")),
             }
         }
@@ -305,7 +297,7 @@ impl Batch {
         }
         record.property_id = if kind == Kind::Property { Some(id) } else { named_property(&record.data) };
         record.updated_at = record.updated_at.advanced_to(context.now());
-        save(context, kind, &record)?;
+        records::save(context, kind, &record)?;
         let named: Vec<_> = references(kind, &record.data).map(|(_, to, target)| (to, target)).collect();
         unlink_records(context, kind.name(), id)?;
         link_records(context, kind.name(), id, &named)?;
@@ -332,10 +324,4 @@ impl Batch {
 
 fn named_property(data: &Object) -> Option<Uuid> {
     data.get("propertyId").and_then(Value::as_str).and_then(|text| text.parse().ok())
-}
-
-fn save(context: &mut Context<'_, '_>, kind: Kind, record: &StoredRecord) -> Result<()> {
-    let doc = store::Value::json(&record.data)?;
-    let params = values![kind.name(), record.id, record.property_id, record.created_at, record.updated_at, doc];
-    context.execute(&PUT_RECORD, params).map(drop)
 }

@@ -129,6 +129,7 @@ pub(crate) fn forget_custom_url(context: &mut Context<'_, '_>, id: Uuid) -> Resu
     for mut branding in list(context, Nothing {})? {
         if branding.custom_url_id == Some(id) {
             branding.custom_url_id = None;
+            branding.updated_at = branding.updated_at.advanced_to(context.now());
             save(context, &branding)?;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::question::{Question, QuestionKind};
@@ -39,6 +39,16 @@ pub fn shown<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Questio
         }
     }
     shown
+}
+
+/// What a guest answered to a question, as far as it still fits: options that were removed since are left out.
+#[must_use]
+pub fn given(question: &Question, answers: &Object) -> Option<Value> {
+    let answer = answers.get(&question.id.to_string()).filter(|answer| answer.is_object())?;
+    Some(match question.kind {
+        QuestionKind::FreeFormInput => answer.clone(),
+        _ => json!({ "optionIds": choice(question, answers) }),
+    })
 }
 
 /// The options of a question that a guest chose.
@@ -132,7 +142,6 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::super::question::{Condition, QuestionOption};
     use super::*;

@@ -13,7 +13,7 @@ mod step;
 mod targeting;
 mod visible;
 
-pub use answers::{is_complete, issues as answer_issues, shown as shown_questions};
+pub use answers::{given as given_answer, is_complete, issues as answer_issues, shown as shown_questions};
 pub use identity::{FlagAction, actions as identity_actions};
 pub use order::{Place, compare};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};

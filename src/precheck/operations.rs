@@ -79,7 +79,8 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
     let (step, _) = records::find(context, input.id)?.ok_or_else(not_found)?;
     visible::check(context, step.id)?;
     let texts = translations::texts(context, step.display_title_ml_text_id, ENGLISH)?;
-    let damage_waivers = if step.charges.is_damage_waiver_enabled { list_all(context, Kind::DamageWaiver)? } else { Vec::new() };
+    let offers_waiver = step.step_type == StepType::DamageDeposit && step.charges.is_damage_waiver_enabled;
+    let damage_waivers = if offers_waiver { list_all(context, Kind::DamageWaiver)? } else { Vec::new() };
     Ok(Detail {
         core: Core::from(&step),
         display_title: texts.of(step.display_title_ml_text_id),

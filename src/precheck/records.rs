@@ -94,5 +94,6 @@ pub(crate) fn forget_record(context: &mut Context<'_, '_>, step: Uuid, kind: Kin
         Kind::FeeProduct => step.fee_product_ids.retain(|id| *id != gone),
         _ => {}
     }
+    step.updated_at = step.updated_at.advanced_to(context.now());
     save(context, &step)
 }

@@ -212,7 +212,8 @@ pub(crate) fn unassign_portal(context: &mut Context<'_, '_>, portal: Uuid, prope
     remove(context, EntityType::PortalSettings, portal, (TargetKind::Property, property))
 }
 
-fn add(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, (kind, target): Target) -> Result<()> {
+/// Assigns an entity to a target.
+pub(crate) fn add(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, (kind, target): Target) -> Result<()> {
     let now = context.now();
     context.execute(&ADD, values![entity_type.name(), id, kind.name(), target, now]).map(drop)
 }

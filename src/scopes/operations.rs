@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::operation::{Needs, Operation};
 use crate::platform::{Kind, exists};
 use crate::portals::{self, Coverage};
-use crate::precheck;
+use crate::{manuals, precheck};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -129,7 +129,7 @@ fn find_entity(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid)
     match entity_type {
         EntityType::PortalSettings => portals::writable_portal(context, id).map(drop),
         EntityType::PrecheckStep => precheck::check_exists(context, id),
-        EntityType::Manual => Err(Error::not_found("Manual")),
+        EntityType::Manual => manuals::check_exists(context, id),
     }
 }
 

@@ -14,15 +14,13 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Kind as Refusal;
 use crate::events::Event;
-use crate::operation::{self, Effect, Needs, Operation, Surface};
+use crate::operation::{self, Effect, Needs, Operation, Surface, Work};
 use crate::platform::Kind;
 use components::reference;
 use example::Detail;
 
 /// Where the document keeps its named schemas.
 const SCHEMAS: &str = "/components/schemas";
-/// Operations that ask another service, which may refuse.
-const ASKS_A_PROVIDER: [&str; 1] = ["searchStockPhotos"];
 /// What the document says of the interface as a whole.
 const DESCRIPTION: &str = "\
 Configures what the guests of short-term rentals see in their portal: pre-check-in steps, house manuals, guest portals and \
@@ -233,7 +231,7 @@ impl Described {
             let may_happen = match kind {
                 Refusal::Conflict => operation.effect == Effect::Write,
                 Refusal::BusinessRule => operation.method == Method::POST,
-                Refusal::Provider => ASKS_A_PROVIDER.contains(&operation.id),
+                Refusal::Provider => matches!(operation.work, Work::Provider(_)),
                 _ => true,
             };
             if may_happen {

@@ -32,7 +32,7 @@ use super::observe::Served;
 use super::router::{RequestId, refuse};
 use crate::access;
 use crate::error::{Error, Kind, Result};
-use crate::operation::{Effect, Operation, Surface, inline_generator};
+use crate::operation::{Effect, Operation, Surface, Work, inline_generator};
 use crate::pipeline::{self, Outcome, Payload, Request};
 use crate::service::Service;
 
@@ -148,7 +148,7 @@ fn describe(operation: &Operation) -> Tool {
         .read_only(operation.effect == Effect::Read)
         .destructive(operation.is_destructive)
         .idempotent(operation.method != Method::POST)
-        .open_world(false);
+        .open_world(matches!(operation.work, Work::Provider(_)));
     Tool::new(operation.id, operation.summary, input).with_raw_output_schema(output.into()).with_annotations(annotations)
 }
 

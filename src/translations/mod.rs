@@ -38,6 +38,8 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, translation_id, language) do update set text = excluded.text,
         is_machine_translated = excluded.is_machine_translated, updated_at = excluded.updated_at";
+    /// Removes a translation with its texts and whatever is queued for them.
+    DELETE = "delete from translation where organization_id = ?1 and id = ?2";
     /// Notes that a translation changed.
     TOUCH = "update translation set updated_at = ?3 where organization_id = ?1 and id = ?2";
     /// The texts of a translation.
@@ -173,6 +175,16 @@ fn entries(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<Entry>> {
 pub(crate) fn written(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<Option<String>> {
     let entry = entries(context, id)?.into_iter().find(|entry| entry.language == language);
     Ok(entry.map(|entry| entry.text))
+}
+
+/// Whether no language but English was written by hand.
+pub(crate) fn are_others_machine_made(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
+    Ok(entries(context, id)?.iter().all(|entry| entry.language == ENGLISH || entry.is_machine_translated))
+}
+
+/// Removes a translation with all of its texts.
+pub(crate) fn delete(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
+    context.execute(&DELETE, values![id]).map(drop)
 }
 
 /// What is wrong with linking a translation here, where it is one of another source table; 404 where it is not there.

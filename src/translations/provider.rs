@@ -1,6 +1,5 @@
 //! The translator: a LibreTranslate-compatible `POST /translate` (contract: Commands, Translations).
 
-use std::error::Error as StdError;
 use std::time::Duration;
 
 use reqwest::redirect::Policy;
@@ -8,6 +7,7 @@ use reqwest::{Client, Response};
 use serde::{Deserialize, Serialize};
 
 use super::ENGLISH;
+use crate::error::innermost;
 
 /// How long a translation may take in all, from the connection to the last byte of the answer.
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);
@@ -109,15 +109,6 @@ async fn read(mut response: Response) -> Result<Vec<u8>, Failure> {
         body.extend_from_slice(&chunk);
     }
     Ok(body)
-}
-
-/// The cause of the cause: what says most in the fewest words.
-fn innermost<'e>(error: &'e (dyn StdError + 'static)) -> &'e (dyn StdError + 'static) {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The POST itself, through a client that goes nowhere it should not.
 
-use std::error::Error as StdError;
 use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
@@ -12,7 +11,7 @@ use uuid::Uuid;
 use super::delivery::Answer;
 use super::signature::{Secret, sign};
 use super::target::{Refusal, Targets};
-use crate::error::Result;
+use crate::error::{Result, innermost};
 
 /// How the service introduces itself to receivers.
 const USER_AGENT: &str = "Vestibule-Webhooks/1";
@@ -103,13 +102,4 @@ fn answer(error: reqwest::Error) -> Answer {
     }
     let reason = if error.is_timeout() { "timed out".to_owned() } else { cause.to_string() };
     Answer::Nothing(reason.chars().take(ERROR_LENGTH).collect())
-}
-
-/// The cause of the cause: what says most in the fewest words.
-fn innermost<'e>(error: &'e (dyn StdError + 'static)) -> &'e (dyn StdError + 'static) {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause
 }

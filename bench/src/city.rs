@@ -1,0 +1,320 @@
+//! An organization of the size of a city: properties, portals, pre-check steps, and the guest of one flat.
+//!
+//! What is drawn by chance is drawn the same way in every run, and steps and portals are assigned within the properties that
+//! every size has, so that the flat is reached by the same steps whatever else there is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::{Context as _, ensure};
+use http::Method;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::client::{Client, PORTALS};
+use crate::keys::scattered;
+use crate::server::Server;
+use crate::setup::{self, ORGANIZATION};
+
+/// Properties of a city.
+pub const LARGE: u64 = 16_055;
+/// A tenth of them.
+pub const SMALL: u64 = 1_605;
+/// Pre-check steps, whatever the size.
+pub const STEPS: u64 = 1_000;
+
+const GROUPS: u64 = 10;
+const TAGS: u64 = 70;
+/// Portals: the default one, then those assigned to a group, then those to tags, then those to properties.
+const SERVING: u64 = 20;
+/// Steps that the stay must get, for its view to be worth measuring.
+const LEAST_SHOWN: usize = 20;
+/// Records that a sync takes at the most.
+const BATCH: usize = 10_000;
+/// Steps that are created at a time: writes of one organization are serial, but they share a commit.
+const AT_ONCE: usize = 16;
+
+const PRECHECK_STEPS: &str = "/api/v1/precheck-steps";
+const SCOPES: &str = "/api/v1/entity-scopes";
+const TRANSLATIONS: &str = "/api/v1/translations";
+
+/// About as long as the rules of a house are.
+const CONTRACT: &str = "The flat is for the guests named in the booking and for nobody else. There are no parties, there is no smoking, \
+    not on the balcony either, and from 22:00 to 8:00 the stairwell and the patio are quiet. Keys that are lost are replaced at the \
+    guest's cost. What breaks is reported on the day it breaks. The flat is left by 11:00, with the windows closed, the dishes done and \
+    the rubbish taken to the containers on the corner.";
+/// What a step of additional questions asks: how it is answered, the question, its options.
+const QUESTIONS: [(&str, &str, &[&str]); 5] = [
+    ("single_select", "How will you arrive?", &["By car", "By train", "By plane"]),
+    ("multi_select", "What shall we prepare?", &["A cot", "A high chair", "A parking space"]),
+    ("yes_no", "Will you arrive after 22:00?", &[]),
+    ("free_form_input", "What is the number of your flight or train?", &[]),
+    ("free_form_input", "Is there anything else we should know?", &[]),
+];
+
+/// A kind of thing: as it is written, and what sets its ids apart.
+#[derive(Clone, Copy)]
+struct Kind(&'static str, u64);
+
+const PROPERTY: Kind = Kind("property", 1);
+const GROUP: Kind = Kind("property_group", 2);
+const TAG: Kind = Kind("tag", 3);
+const PAYMENT_ACCOUNT: Kind = Kind("payment_account", 4);
+const CHECK_ACCOUNT: Kind = Kind("background_check_account", 5);
+const FEE: Kind = Kind("fee_product", 6);
+const RESERVATION: Kind = Kind("reservation", 7);
+const PORTAL: Kind = Kind("portal_settings", 8);
+const STEP: Kind = Kind("precheck_step", 9);
+
+impl Kind {
+    /// Ids in no order, as those of the platform are.
+    fn id(self, number: u64) -> Uuid {
+        Uuid::from_u64_pair(scattered(number), self.1)
+    }
+
+    fn record(self, number: u64, data: Value) -> Value {
+        json!({ "kind": self.0, "id": self.id(number), "data": data })
+    }
+}
+
+/// What chance chooses for one thing, the same in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn of(kind: Kind, number: u64) -> Self {
+        Self((kind.1 << 40) + (number << 16))
+    }
+
+    /// A number below `end`.
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 += 1;
+        scattered(self.0) % end
+    }
+
+    /// One to `most` ids out of `of`; the same one may come twice.
+    fn some(&mut self, most: u64, of: u64, id: impl Fn(u64) -> Uuid) -> Vec<Uuid> {
+        (0..=self.below(most)).map(|_| id(self.below(of))).collect()
+    }
+}
+
+/// An organization, and what is asked of it.
+pub struct City {
+    /// Its properties.
+    pub properties: u64,
+    /// Who asks.
+    pub client: Client,
+    /// What the guest of the flat sees.
+    pub stay: Page,
+    /// The list of steps.
+    pub list: Page,
+}
+
+/// Something to ask for.
+pub struct Page {
+    /// Where it is.
+    pub path: String,
+    /// Steps in the answer.
+    pub steps: usize,
+    /// How long the answer is.
+    pub bytes: usize,
+}
+
+impl City {
+    /// Sets it up on an empty server.
+    pub async fn on(server: &Server, properties: u64) -> anyhow::Result<Self> {
+        eprintln!("{properties} properties, {STEPS} steps: set-up");
+        let (platform, client) = (setup::platform(server)?, setup::organization(server).await?);
+        for records in records(properties).chunks(BATCH) {
+            let batch = json!({ "isInitialSync": true, "records": records });
+            platform.ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch)).await?;
+        }
+        let portals = Arc::new(portals(&client).await?);
+        let mut tasks = JoinSet::new();
+        for (number, (step_type, own)) in (0..STEPS).zip(types().into_iter().cycle()) {
+            if tasks.len() >= AT_ONCE
+                && let Some(done) = tasks.join_next().await
+            {
+                done??;
+            }
+            tasks.spawn(step(client.clone(), portals.clone(), number, step_type, own));
+        }
+        while let Some(done) = tasks.join_next().await {
+            done??;
+        }
+
+        let link = format!("{ORGANIZATION}/reservations/{}/guest-link", RESERVATION.id(0));
+        let link = platform.data(Method::POST, &link, Some(&json!({}))).await?;
+        let stay = format!("/guest/v1/stays/{}", link["token"].as_str().context("a guest link without its token")?);
+        let stay = Page::seen(&client, stay, "/data/precheckin/steps").await?;
+        ensure!(stay.steps >= LEAST_SHOWN, "the stay gets {} steps, fewer than {LEAST_SHOWN}", stay.steps);
+        let list = Page::seen(&client, PRECHECK_STEPS.into(), "/data").await?;
+        ensure!(u64::try_from(list.steps)? == STEPS, "the list has {} steps in place of {STEPS}", list.steps);
+        Ok(Self { properties, client, stay, list })
+    }
+}
+
+impl Page {
+    /// Looks at it once; `steps` is where its steps are.
+    async fn seen(client: &Client, path: String, steps: &str) -> anyhow::Result<Self> {
+        let answer = client.ask(Method::GET, &path, None).await?;
+        let envelope: Value = serde_json::from_slice(answer.body())?;
+        let steps = envelope.pointer(steps).and_then(Value::as_array).context("an answer without steps")?;
+        Ok(Self { path, steps: steps.len(), bytes: answer.body().len() })
+    }
+}
+
+/// What the platform keeps in step, what is named before what names it.
+fn records(properties: u64) -> Vec<Value> {
+    let groups = (0..GROUPS).map(|number| GROUP.record(number, json!({ "name": format!("District {number}") })));
+    let tags = (0..TAGS).map(|number| TAG.record(number, json!({ "name": format!("Neighbourhood {number}") })));
+    let accounts = [
+        PAYMENT_ACCOUNT.record(0, json!({ "name": "Main account", "isActive": true, "isDefault": true })),
+        CHECK_ACCOUNT.record(0, json!({ "name": "Background checks" })),
+        FEE.record(0, json!({ "name": "Tourist tax" })),
+    ];
+    let stay = RESERVATION.record(
+        0,
+        json!({
+            "propertyId": PROPERTY.id(0), "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
+            "checkIn": "2026-12-11", "checkOut": "2026-12-15", "adults": 2,
+            "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
+        }),
+    );
+    groups.chain(tags).chain(accounts).chain((0..properties).map(property)).chain([stay]).collect()
+}
+
+/// A flat in a group, with two tags.
+fn property(number: u64) -> Value {
+    let mut chance = Chance::of(PROPERTY, number);
+    let (group, tag) = (chance.below(GROUPS), chance.below(TAGS));
+    let other = (tag + 1 + chance.below(TAGS - 1)) % TAGS;
+    let data = json!({
+        "name": format!("Flat {number}, two rooms and a balcony"), "timezone": "Europe/Madrid", "country": "ES",
+        "propertyGroupId": GROUP.id(group), "tagIds": [TAG.id(tag), TAG.id(other)],
+        "address": { "line1": format!("Carrer de Mallorca {number}"), "city": "Barcelona", "postalCode": "08013" },
+        "checkInTime": "15:00", "checkOutTime": "11:00",
+    });
+    PROPERTY.record(number, data)
+}
+
+/// Creates the portals; their ids, by number.
+async fn portals(client: &Client) -> anyhow::Result<BTreeMap<u64, Uuid>> {
+    let mut portals = BTreeMap::new();
+    for number in 0..SERVING {
+        let mut portal = setup::portal(&number.to_string());
+        portal["isDefault"] = (number == 0).into();
+        let id = created(client, PORTALS, &portal).await?;
+        portals.insert(number, id);
+        let mut chance = Chance::of(PORTAL, number);
+        let (field, targets) = match number {
+            0 => continue,
+            1..=5 => ("propertyGroupIds", vec![GROUP.id(number)]),
+            6..=12 => ("tagIds", chance.some(3, TAGS, |tag| TAG.id(tag))),
+            _ => ("propertyIds", chance.some(50, SMALL, |property| PROPERTY.id(property))),
+        };
+        assign(client, PORTAL, id, field, &targets).await?;
+    }
+    Ok(portals)
+}
+
+/// Every type of step, with what it takes to be active.
+fn types() -> [(&'static str, Value); 12] {
+    [
+        ("your_details", json!({ "requiredGuestFields": ["phone", "email"] })),
+        ("identity_check", json!({ "identityFlagPolicy": { "guest_underage": "review" }, "minimumGuestAge": 18 })),
+        ("background_check", json!({ "backgroundCheckAccountId": CHECK_ACCOUNT.id(0) })),
+        ("other_guests", json!({})),
+        ("authority_reporting", json!({ "authorityProvider": "police" })),
+        // The questions are of its own.
+        ("additional_questions", json!({ "isManualReviewEnabled": true })),
+        ("document_upload", json!({ "requiredDocumentTypes": ["passport", "id_card"], "isManualReviewEnabled": true })),
+        ("agreement", json!({ "agreementType": "text", "contractTemplateText": CONTRACT, "isMandatorySigning": true })),
+        ("mandatory_fee", json!({ "feeProductIds": [FEE.id(0)] })),
+        (
+            "damage_deposit",
+            json!({
+                "isDamageWaiverEnabled": true, "damageWaiverDepositAmountCents": 1_500, "damageWaiverCapCents": 50_000,
+                "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30_000, "securityDepositDaysBeforeCheckin": 2,
+            }),
+        ),
+        ("screen_and_protect", json!({})),
+        ("main", json!({})),
+    ]
+}
+
+/// Which reservations get a step: the stay passes the first three and fails the other two.
+fn rules(number: u64) -> Value {
+    match number {
+        0 => json!({ "minLos": 2, "maxLos": 28 }),
+        1 => json!({ "leadTimeMinDays": 3, "leadTimeMaxDays": 365 }),
+        2 => json!({ "inclusionType": "all_except_selected", "excludedSources": ["booking.com"], "isReturningGuestExcluded": true }),
+        3 => json!({ "minLos": 7 }),
+        _ => json!({ "inclusionType": "only_selected", "includedSourcesReturning": ["airbnb", "booking.com"] }),
+    }
+}
+
+/// Creates a step and assigns it; what it is like depends on its number alone.
+async fn step(client: Client, portals: Arc<BTreeMap<u64, Uuid>>, number: u64, step_type: &'static str, own: Value) -> anyhow::Result<()> {
+    let mut chance = Chance::of(STEP, number);
+    let general = json!({
+        "stepType": step_type, "nickname": format!("Step {number}"), "sortOrder": number, "isActive": chance.below(2) == 0,
+    });
+    let mut step = together(general, own);
+    if chance.below(2) == 0 {
+        step["displayTitle"] = format!("What we need from you, part {number}").into();
+    }
+    if chance.below(3) == 0 {
+        step = together(step, rules(chance.below(5)));
+    }
+    if step_type == "additional_questions" {
+        step["questions"] = questions(&client).await?;
+    }
+    let id = created(&client, PRECHECK_STEPS, &step).await?;
+    let (field, targets) = match chance.below(20) {
+        0..=6 => ("tagIds", chance.some(3, TAGS, |tag| TAG.id(tag))),
+        7..=10 => ("propertyGroupIds", chance.some(2, GROUPS, |group| GROUP.id(group))),
+        11..=13 => ("portalSettingsIds", chance.some(2, SERVING, |portal| portals[&portal])),
+        14..=17 => ("propertyIds", chance.some(50, SMALL, |property| PROPERTY.id(property))),
+        _ => return Ok(()),
+    };
+    assign(&client, STEP, id, field, &targets).await
+}
+
+/// The questions of a step, each text a translation of its own.
+async fn questions(client: &Client) -> anyhow::Result<Value> {
+    let mut questions = Vec::new();
+    for (kind, question, names) in QUESTIONS {
+        let text = translation(client, question).await?;
+        let mut options = Vec::new();
+        for name in names {
+            options.push(json!({ "nameMlTextId": translation(client, name).await? }));
+        }
+        questions.push(json!({ "kind": kind, "textMlTextId": text, "isRequired": true, "options": options }));
+    }
+    Ok(questions.into())
+}
+
+/// A text that a question or an option links; its id.
+async fn translation(client: &Client, text: &str) -> anyhow::Result<Uuid> {
+    created(client, TRANSLATIONS, &json!({ "sourceTable": "precheck_question", "text": text })).await
+}
+
+/// Creates something; its id.
+async fn created(client: &Client, path: &str, body: &Value) -> anyhow::Result<Uuid> {
+    let created = client.data(Method::POST, path, Some(body)).await?;
+    Ok(created["id"].as_str().context("something created without an id")?.parse()?)
+}
+
+async fn assign(client: &Client, kind: Kind, id: Uuid, field: &str, targets: &[Uuid]) -> anyhow::Result<()> {
+    let scopes = json!({ "entityType": kind.0, "entityId": id, field: targets });
+    client.ask(Method::POST, SCOPES, Some(&scopes)).await.map(drop)
+}
+
+/// One object of the fields of two.
+fn together(mut one: Value, other: Value) -> Value {
+    if let (Some(fields), Value::Object(others)) = (one.as_object_mut(), other) {
+        fields.extend(others);
+    }
+    one
+}

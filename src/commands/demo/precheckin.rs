@@ -1,0 +1,353 @@
+//! Pre-check-in of the demo: a step of every type and some more, what each is assigned to, and their texts in three languages.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{DISTRICT, Local, Portfolio, ROOM_TYPE};
+use crate::ambient::Ids;
+
+/// A text in English, Spanish and French.
+type Text = [&'static str; 3];
+
+/// A question.
+struct Ask {
+    /// How it is answered.
+    kind: &'static str,
+    /// What is asked.
+    text: Text,
+    /// Whether the step is incomplete without an answer.
+    is_required: bool,
+    /// What can be chosen.
+    options: &'static [Text],
+    /// The earlier question and the option of it which show this one, by their places.
+    after: Option<(usize, usize)>,
+}
+
+/// What a step is assigned to: portals and flats by their places, districts and tags by their names.
+enum Reach {
+    Portal(usize),
+    Flat(usize),
+    District(&'static str),
+    Tag(&'static str),
+}
+
+use Reach::{District, Flat, Portal, Tag};
+
+/// A step to be made.
+struct Step {
+    /// What it is assigned to.
+    reach: &'static [Reach],
+    /// What `createPrecheckStep` takes, but for the texts.
+    fields: Value,
+    /// Whether guests get it.
+    is_active: bool,
+    /// The heading, where the built-in one does not do.
+    title: Option<Text>,
+    /// Texts that it links, each with the name of its field.
+    texts: &'static [(&'static str, Text)],
+    /// What it asks.
+    questions: &'static [Ask],
+}
+
+/// The account that is charged.
+const MAIN_ACCOUNT: &str = "Rents and fees";
+/// The account that holds deposits.
+const DEPOSIT_ACCOUNT: &str = "Deposits";
+/// The account at the background-check provider.
+const SCREENING: &str = "Guest screening";
+/// The fee that every guest pays.
+const TOURIST_TAX: &str = "Tourist tax";
+
+/// Every flat has one of these.
+const EVERY_PORTAL: &[Reach] = &[Portal(0), Portal(1), Portal(2)];
+/// Every flat that is not shared.
+const WHOLE_FLATS: &[Reach] = &[Tag("Entire home/apt")];
+
+/// A question that is always asked and has to be answered.
+const fn ask(kind: &'static str, text: Text) -> Ask {
+    Ask { kind, text, is_required: true, options: &[], after: None }
+}
+
+const ARRIVAL: &[Ask] = &[
+    Ask {
+        options: &[["By plane", "En avión", "En avion"], ["By train", "En tren", "En train"], ["By car", "En coche", "En voiture"]],
+        ..ask("single_select", ["How will you get here?", "¿Cómo llegarás?", "Comment arriverez-vous ?"])
+    },
+    Ask {
+        is_required: false,
+        after: Some((0, 0)),
+        ..ask("free_form_input", ["What is your flight number?", "¿Cuál es el número de tu vuelo?", "Quel est le numéro de votre vol ?"])
+    },
+    Ask {
+        after: Some((0, 2)),
+        ..ask("free_form_input", ["What is its number plate?", "¿Cuál es la matrícula?", "Quelle est la plaque d’immatriculation ?"])
+    },
+    Ask {
+        options: &[
+            ["From 15:00 to 20:00", "De 15:00 a 20:00", "Entre 15 h et 20 h"],
+            ["From 20:00 to 23:00", "De 20:00 a 23:00", "Entre 20 h et 23 h"],
+            ["After 23:00", "Después de las 23:00", "Après 23 h"],
+        ],
+        ..ask("single_select", ["When will you be here?", "¿A qué hora llegarás?", "À quelle heure serez-vous là ?"])
+    },
+    ask("yes_no", ["Do you need a baby cot?", "¿Necesitas una cuna?", "Avez-vous besoin d’un lit bébé ?"]),
+    Ask {
+        options: &[["One", "Una", "Un"], ["Two", "Dos", "Deux"]],
+        after: Some((4, 0)),
+        ..ask("single_select", ["How many?", "¿Cuántas?", "Combien ?"])
+    },
+    Ask {
+        is_required: false,
+        options: &[["Coffee and milk", "Café y leche", "Café et lait"], ["Fruit", "Fruta", "Fruits"]],
+        ..ask("multi_select", ["What shall we put in the kitchen?", "¿Qué dejamos en la cocina?", "Que mettons-nous dans la cuisine ?"])
+    },
+];
+
+const MEETING: &[Ask] =
+    &[ask("free_form_input", ["On which number do we reach you?", "¿En qué número te encontramos?", "À quel numéro vous joindre ?"])];
+
+const PETS: &[Ask] = &[
+    ask("yes_no", ["Are you bringing a pet?", "¿Traes una mascota?", "Amenez-vous un animal ?"]),
+    Ask { after: Some((0, 0)), ..ask("free_form_input", ["Which one?", "¿Cuál?", "Lequel ?"]) },
+];
+
+const HOUSE_RULES: Text = [
+    "1. Nobody but the guests of this pre-check-in stays overnight, and there are no parties.\n\
+     2. Quiet from 22:00 to 8:00, on the stairs and the terrace too.\n\
+     3. No smoking indoors.\n\
+     4. Check-out is at 11:00; leave the keys in the box by the door.\n\
+     5. Tell us what broke. Damage beyond wear is paid from the deposit.",
+    "1. Solo pernoctan los huéspedes de este pre-check-in, y no se hacen fiestas.\n\
+     2. Silencio de 22:00 a 8:00, también en la escalera y la terraza.\n\
+     3. No se fuma dentro.\n\
+     4. La salida es a las 11:00; deja las llaves en la caja junto a la puerta.\n\
+     5. Avísanos de lo que se rompa. Los daños que no sean desgaste se descuentan de la fianza.",
+    "1. Seuls les voyageurs de ce pré-enregistrement passent la nuit ici, et il n’y a pas de fête.\n\
+     2. Silence de 22 h à 8 h, aussi dans l’escalier et sur la terrasse.\n\
+     3. On ne fume pas à l’intérieur.\n\
+     4. Le départ est à 11 h ; laissez les clés dans la boîte près de la porte.\n\
+     5. Signalez ce qui a été cassé. Les dégâts au-delà de l’usure sont retenus sur le dépôt de garantie.",
+];
+
+const TAX_EXPLAINED: Text = [
+    "The city and Catalonia tax each guest and night. We collect the tax and pass it on.",
+    "La ciudad y Cataluña cobran por huésped y noche. Recaudamos la tasa y la ingresamos.",
+    "La ville et la Catalogne taxent chaque voyageur et chaque nuit. Nous percevons la taxe et la reversons.",
+];
+
+const DEPOSIT_EXPLAINED: Text = [
+    "We hold 200 € on your card two days before you arrive, and release them a week after you have left. Or take the damage \
+     waiver for 25 €, and nothing is held.",
+    "Retenemos 200 € en tu tarjeta dos días antes de tu llegada y los liberamos una semana después de tu salida. O contrata la \
+     cobertura de daños por 25 € y no retenemos nada.",
+    "Nous bloquons 200 € sur votre carte deux jours avant l’arrivée et les libérons une semaine après le départ. Ou prenez la \
+     garantie dommages à 25 €, et rien n’est bloqué.",
+];
+
+/// The records that steps name, for the sync.
+pub(super) fn records(ids: &Ids, now: Timestamp) -> Vec<Value> {
+    let data = [
+        ("payment_account", json!({ "name": MAIN_ACCOUNT, "isActive": true, "isDefault": true })),
+        ("payment_account", json!({ "name": DEPOSIT_ACCOUNT, "isActive": true, "isDefault": false })),
+        ("background_check_account", json!({ "name": SCREENING, "isActive": true })),
+        ("fee_product", json!({ "name": TOURIST_TAX, "chargedPer": "guest_and_night" })),
+        ("damage_waiver", json!({ "name": "Damage waiver up to 1,000 €", "priceCents": 2500, "capCents": 100_000 })),
+    ];
+    data.into_iter().map(|(kind, data)| json!({ "kind": kind, "id": ids.uuid(now), "data": data })).collect()
+}
+
+/// The id of one of the records.
+fn named(records: &[Value], name: &str) -> Value {
+    records.iter().find(|record| record["data"]["name"] == name).map_or(Value::Null, |record| record["id"].clone())
+}
+
+/// An active step without texts of its own.
+fn step(step_type: &str, nickname: &str, reach: &'static [Reach], mut fields: Value) -> Step {
+    fields["stepType"] = json!(step_type);
+    fields["nickname"] = json!(nickname);
+    Step { reach, fields, is_active: true, title: None, texts: &[], questions: &[] }
+}
+
+/// Who comes: details, identity, background, registration.
+fn about_guests(records: &[Value]) -> Vec<Step> {
+    let details = json!({ "isAlwaysShown": true, "requiredGuestFields": ["firstName", "lastName", "email", "phone"] });
+    let identity = json!({
+        "isReturningGuestExcluded": true, "minimumGuestAge": 18,
+        "identityFlagPolicy": {
+            "document_expired": "fail", "document_unreadable": "fail", "name_mismatch": "review", "guest_underage": "review",
+        },
+    });
+    let background = json!({ "leadTimeMaxDays": 14, "backgroundCheckAccountId": named(records, SCREENING) });
+    let others = json!({ "sortOrder": 0, "requiredGuestFields": ["firstName", "lastName", "birthDate"] });
+    let report = json!({
+        "sortOrder": 1, "authorityProvider": "traveller_register", "isAuthorityProviderPropertyInfoEmailEnabled": true,
+    });
+    vec![
+        step("your_details", "Lead guest", EVERY_PORTAL, details),
+        step("identity_check", "Identity of new guests", WHOLE_FLATS, identity),
+        step("background_check", "Background, late bookings", &[District(DISTRICT)], background),
+        step("other_guests", "Everyone who stays", EVERY_PORTAL, others),
+        Step {
+            title: Some(["Register of travellers", "Registro de viajeros", "Registre des voyageurs"]),
+            ..step("authority_reporting", "Report to the police", EVERY_PORTAL, report)
+        },
+    ]
+}
+
+/// What is asked and agreed on: questions, documents, house rules.
+fn about_the_stay() -> Vec<Step> {
+    let arrival = json!({ "sortOrder": 0, "isManualReviewEnabled": false });
+    let papers = json!({ "minLos": 32, "requiredDocumentTypes": ["reason_for_the_stay"] });
+    let of_rooms = json!({
+        "agreementType": "text",
+        "contractTemplateText": "The kitchen is shared and closes at 22:00. No visitors overnight, and no smoking indoors.",
+    });
+    vec![
+        Step {
+            title: Some(["Your arrival", "Tu llegada", "Votre arrivée"]),
+            questions: ARRIVAL,
+            ..step("additional_questions", "Arrival and extras", &[District(DISTRICT), District("Ciutat Vella")], arrival)
+        },
+        Step { questions: MEETING, ..step("additional_questions", "Host at the door", &[Flat(1)], json!({ "sortOrder": 1 })) },
+        step("document_upload", "Papers, 32 nights and more", WHOLE_FLATS, papers),
+        Step {
+            title: Some(["House rules", "Normas de la casa", "Règlement intérieur"]),
+            texts: &[("contractTemplateTextMlTextId", HOUSE_RULES)],
+            ..step("agreement", "House rules of the flats", WHOLE_FLATS, json!({ "agreementType": "text", "isMandatorySigning": true }))
+        },
+        step("agreement", "House rules of the rooms", &[Tag(ROOM_TYPE)], of_rooms),
+        step("main", "Ready", EVERY_PORTAL, json!({})),
+    ]
+}
+
+/// What is paid and held: tax, deposit, protection.
+fn about_money(records: &[Value]) -> Vec<Step> {
+    let account = named(records, MAIN_ACCOUNT);
+    let tax = json!({ "feeProductIds": [named(records, TOURIST_TAX)], "feesPaymentAccountId": account });
+    let deposit = json!({
+        "inclusionType": "all_except_selected", "excludedSources": ["booking.com"],
+        "isSecurityDepositEnabled": true, "securityDepositAmountCents": 20_000, "securityDepositDaysBeforeCheckin": 2,
+        "securityDepositReleaseDaysAfterCheckout": 7, "securityDepositPaymentAccountId": named(records, DEPOSIT_ACCOUNT),
+        "isDamageWaiverEnabled": true, "damageWaiverDepositAmountCents": 2500, "damageWaiverCapCents": 100_000,
+        "damageWaiverPricingBasis": "per_stay", "damageWaiverPaymentAccountId": account,
+    });
+    let protection = json!({ "inclusionType": "only_selected", "includedSourcesReturning": ["booking.com"] });
+    vec![
+        Step {
+            title: Some(["Tourist tax", "Tasa turística", "Taxe de séjour"]),
+            texts: &[("guestDescriptionMlTextId", TAX_EXPLAINED)],
+            ..step("mandatory_fee", "Tourist tax", EVERY_PORTAL, tax)
+        },
+        Step {
+            texts: &[("guestDescriptionMlTextId", DEPOSIT_EXPLAINED)],
+            ..step("damage_deposit", "Deposit or waiver", &[Flat(0), Flat(1), Flat(2), Flat(3)], deposit)
+        },
+        step("screen_and_protect", "Protection, booking.com", &[Portal(0)], protection),
+    ]
+}
+
+/// What is switched off: a draft, a thing of the past, and one that waits for its time.
+fn switched_off() -> Vec<Step> {
+    let terms = json!({ "contractTemplateText": "The roof terrace is open until midnight in July and August." });
+    let permit = json!({ "requiredDocumentTypes": ["parking_permit"] });
+    let steps = vec![
+        Step { questions: PETS, ..step("additional_questions", "Pets, a draft", &[District(DISTRICT)], json!({ "sortOrder": 2 })) },
+        step("agreement", "Terms of last summer", &[], terms),
+        step("document_upload", "Parking permit", WHOLE_FLATS, permit),
+    ];
+    steps.into_iter().map(|step| Step { is_active: false, ..step }).collect()
+}
+
+/// Makes the steps and assigns them; how many there are.
+pub(super) async fn build(api: &Local<'_>, portfolio: &Portfolio, records: &[Value], portals: &[Value]) -> Result<usize, String> {
+    let maker = Maker { api, portfolio, portals };
+    let chapters = [about_guests(records), about_the_stay(), about_money(records), switched_off()];
+    let steps: Vec<Step> = chapters.into_iter().flatten().collect();
+    for step in &steps {
+        maker.make(step).await?;
+    }
+    Ok(steps.len())
+}
+
+/// Makes steps.
+struct Maker<'m> {
+    api: &'m Local<'m>,
+    portfolio: &'m Portfolio,
+    portals: &'m [Value],
+}
+
+impl Maker<'_> {
+    async fn make(&self, step: &Step) -> Result<(), String> {
+        let mut fields = step.fields.clone();
+        fields["isActive"] = json!(step.is_active);
+        for (field, text) in step.texts {
+            fields[*field] = self.text("precheck_step_detail", text).await?;
+        }
+        if !step.questions.is_empty() {
+            fields["questions"] = self.questions(step.questions).await?;
+        }
+        if let Some([english, ..]) = step.title {
+            fields["displayTitle"] = json!(english);
+        }
+        let made = self.api.call("createPrecheckStep", &[], fields).await?;
+        if let Some(title) = &step.title {
+            self.translate(&made["displayTitleMlTextId"], title).await?;
+        }
+        if step.reach.is_empty() { Ok(()) } else { self.assign(&made["id"], step.reach).await }
+    }
+
+    /// The questions as a step takes them, once their texts are there.
+    async fn questions(&self, asked: &[Ask]) -> Result<Value, String> {
+        let mut questions = Vec::new();
+        for ask in asked {
+            let text = self.text("precheck_question", &ask.text).await?;
+            let mut options = Vec::new();
+            for name in ask.options {
+                let name = self.text("precheck_question", name).await?;
+                options.push(json!({ "nameMlTextId": name }));
+            }
+            let after = ask.after.iter().map(|(question, option)| json!({ "questionIndex": question, "optionIndex": option }));
+            let conditions: Vec<Value> = after.collect();
+            questions.push(json!({
+                "kind": ask.kind, "textMlTextId": text, "isRequired": ask.is_required, "options": options, "conditions": conditions,
+            }));
+        }
+        Ok(Value::Array(questions))
+    }
+
+    /// Makes a text in its three languages; its id.
+    async fn text(&self, source: &str, text: &Text) -> Result<Value, String> {
+        let [english, ..] = text;
+        let made = self.api.call("createTranslation", &[], json!({ "sourceTable": source, "text": english })).await?;
+        self.translate(&made["id"], text).await?;
+        Ok(made["id"].clone())
+    }
+
+    /// Adds Spanish and French to a text that is there in English.
+    async fn translate(&self, id: &Value, [_, spanish, french]: &Text) -> Result<(), String> {
+        let id = id.as_str().unwrap_or_default();
+        for (language, text) in [("es", spanish), ("fr", french)] {
+            self.api.call("setTranslationEntry", &[("id", id), ("language", language)], json!({ "text": text })).await?;
+        }
+        Ok(())
+    }
+
+    async fn assign(&self, step: &Value, reach: &[Reach]) -> Result<(), String> {
+        let Self { portfolio, portals, .. } = self;
+        let mut scopes = json!({ "entityType": "precheck_step", "entityId": step });
+        for reach in reach {
+            let (field, id) = match reach {
+                Portal(place) => ("portalSettingsIds", portals.get(*place).map(|id| json!(id))),
+                Flat(place) => ("propertyIds", portfolio.flats.get(*place).map(|id| json!(id))),
+                District(name) => ("propertyGroupIds", portfolio.districts.get(*name).map(|id| json!(id))),
+                Tag(name) => ("tagIds", portfolio.tags.get(*name).map(|id| json!(id))),
+            };
+            let id = id.ok_or_else(|| format!("a step of the demo is assigned to something that is not in {field}"))?;
+            match scopes[field].as_array_mut() {
+                Some(ids) => ids.push(id),
+                None => scopes[field] = json!([id]),
+            }
+        }
+        self.api.call("addEntityScopes", &[], scopes).await.map(drop)
+    }
+}

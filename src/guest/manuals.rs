@@ -1,0 +1,164 @@
+//! What a guest reads: the manuals that reach the flat and are visible now, under their headings (contract: Guest
+//! interface, Manuals).
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use jiff::civil::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::markdown;
+use super::stay::{Flat, Stay};
+use crate::context::Context;
+use crate::error::Result;
+use crate::manuals::{self, Category, Covered, DisplayMode, ManualView as Stored, StayFacts, Verdict};
+use crate::operation::Object;
+use crate::platform::{Kind, typed};
+use crate::scopes::{self, EntityType};
+use crate::translations::Texts;
+
+/// A heading and what stands under it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ManualCategoryView {
+    /// Null for manuals without a heading, which come last, and for a heading without a title.
+    pub title: Option<String>,
+    /// What there is to read.
+    pub manuals: Vec<ManualView>,
+}
+
+/// A manual as the guest sees it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ManualView {
+    /// Which manual.
+    pub id: Uuid,
+    /// In the guest's language.
+    pub title: Option<String>,
+    /// Markdown, or the value of a custom field.
+    pub description: Option<String>,
+    /// The same as HTML that is safe to show.
+    pub description_html: Option<String>,
+    /// The cover, where it is an icon of Lucide's.
+    pub icon_name: Option<String>,
+    /// The cover, where it is an image.
+    pub image_url: Option<String>,
+    /// A video to go with it.
+    pub video_url: Option<String>,
+}
+
+/// What custom fields are called, and their values at the flat.
+type CustomFields = HashMap<Uuid, (Option<String>, Option<String>)>;
+
+/// The manuals a guest sees.
+pub(super) struct Reading {
+    /// In portal order.
+    categories: Vec<Category>,
+    /// By creation.
+    manuals: Vec<Covered>,
+    /// Names and values of the custom fields that are shown, by field.
+    fields: CustomFields,
+}
+
+impl Reading {
+    pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay, at: Timestamp) -> Result<Self> {
+        let none = Self { categories: Vec::new(), manuals: Vec::new(), fields: HashMap::new() };
+        let Some(facts) = facts(stay) else { return Ok(none) };
+        let reaching = scopes::reaching(context, EntityType::Manual, &stay.targets())?;
+        let mut ids: Vec<Uuid> = reaching.into_iter().map(|(manual, _)| manual).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut manuals = manuals::among(context, ids)?;
+        manuals.retain(|manual| judge(&manual.manual.answered, &facts, at).is_none_or(|verdict| verdict.is_shown()));
+        manuals.retain(|manual| manual.manual.answered.is_active);
+        let categories = if manuals.is_empty() { Vec::new() } else { manuals::categories_in_order(context)? };
+        let fields = fields(context, stay, &manuals)?;
+        Ok(Self { categories, manuals, fields })
+    }
+
+    /// The translations that showing it takes.
+    pub(super) fn linked_texts(&self) -> impl Iterator<Item = Uuid> {
+        let headings = self.categories.iter().filter_map(|category| category.title_id);
+        let of_manuals = self.manuals.iter().flat_map(|covered| {
+            let manual = &covered.manual.answered;
+            let is_text = manual.display_mode == DisplayMode::MultiLingualText;
+            [manual.title_id, manual.description_id.filter(|_| is_text)].into_iter().flatten()
+        });
+        headings.chain(of_manuals)
+    }
+
+    /// What there is to read in the guest's language, heading by heading; headings without anything are left out.
+    pub(super) fn view(self, texts: &Texts) -> Vec<ManualCategoryView> {
+        let Self { categories, manuals, fields } = self;
+        let mut by_heading = HashMap::<Option<Uuid>, Vec<ManualView>>::new();
+        for covered in manuals {
+            by_heading.entry(covered.manual.answered.manual_category_id).or_default().push(shown(covered, texts, &fields));
+        }
+        let headings = categories.iter().map(|category| (Some(category.id), texts.of(category.title_id))).chain([(None, None)]);
+        headings.filter_map(|(id, title)| by_heading.remove(&id).map(|manuals| ManualCategoryView { title, manuals })).collect()
+    }
+}
+
+fn shown(covered: Covered, texts: &Texts, fields: &CustomFields) -> ManualView {
+    let Covered { manual, image_url } = covered;
+    let Stored { id, title_id, description_id, display_mode, custom_field_id, icon_name, video_url, .. } = manual.answered;
+    let (name, value) = custom_field_id.and_then(|id| fields.get(&id)).cloned().unwrap_or_default();
+    let (title, description, description_html) = match display_mode {
+        DisplayMode::MultiLingualText => {
+            let description = texts.of(description_id);
+            (texts.of(title_id), description.clone(), description.as_deref().map(markdown::to_html))
+        }
+        // The value is the platform's, and no Markdown.
+        DisplayMode::PmsVariable => (texts.of(title_id).or(name), value.clone(), value.as_deref().map(markdown::escape)),
+    };
+    ManualView { id, title, description, description_html, icon_name, image_url, video_url }
+}
+
+/// The custom fields that are shown: what each is called, and its value at the property, or else its value everywhere.
+fn fields(context: &mut Context<'_, '_>, stay: &Stay, manuals: &[Covered]) -> Result<CustomFields> {
+    let mut wanted: Vec<Uuid> = manuals.iter().filter_map(|covered| covered.manual.answered.custom_field_id).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let (Some(flat), false) = (&stay.flat, wanted.is_empty()) else { return Ok(HashMap::new()) };
+    let property = typed::<Object>(context, Kind::Property, flat.placement.property)?.unwrap_or_default();
+    let mut fields = HashMap::new();
+    for id in wanted {
+        let field = typed::<Object>(context, Kind::CustomField, id)?.unwrap_or_default();
+        let here = property.get("customFields").and_then(|values| values.get(id.to_string()));
+        let value = here.or_else(|| field.get("value")).and_then(written);
+        fields.insert(id, (field.get("name").and_then(written), value));
+    }
+    Ok(fields)
+}
+
+/// A value as a guest reads it.
+fn written(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// What the visibility rules of a manual come to; nothing for one without rules.
+pub(super) fn judge(manual: &Stored, facts: &StayFacts, at: Timestamp) -> Option<Verdict> {
+    (!manual.visibility_rules.is_empty()).then(|| manuals::decide(&manual.visibility_rules, facts, at))
+}
+
+/// What visibility rules look at; nothing without a flat.
+pub(super) fn facts(stay: &Stay) -> Option<StayFacts> {
+    let Flat { property, .. } = stay.flat.as_ref()?;
+    let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Time>().ok());
+    let reservation = &stay.reservation;
+    Some(StayFacts {
+        check_in: reservation.check_in,
+        check_out: reservation.check_out,
+        check_in_time: time(&property.check_in_time),
+        check_out_time: time(&property.check_out_time),
+        zone: stay.zone(),
+        channel: reservation.channel.clone(),
+        verification_status: reservation.verification_status,
+    })
+}

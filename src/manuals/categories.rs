@@ -1,0 +1,91 @@
+//! Manual categories in the database: the headings manuals are filed under (spec: Manual category).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+use store::Row;
+use uuid::Uuid;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::moment::Moment;
+use crate::translations::{self, Texts};
+use crate::values;
+
+store::statements! {
+    /// The categories in portal order.
+    CATEGORIES = "select id, title_id, sort_order, created_at, updated_at from manual_category
+        where organization_id = ?1 order by sort_order, created_at, id";
+    /// A category.
+    CATEGORY = "select id, title_id, sort_order, created_at, updated_at from manual_category where organization_id = ?1 and id = ?2";
+    /// Writes a category.
+    PUT_CATEGORY = "insert into manual_category (organization_id, id, title_id, sort_order, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6)
+        on conflict (organization_id, id) do update set title_id = excluded.title_id, sort_order = excluded.sort_order, updated_at = excluded.updated_at";
+    /// Removes a category.
+    DELETE_CATEGORY = "delete from manual_category where organization_id = ?1 and id = ?2";
+}
+
+/// A category, as it is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Category {
+    /// Which one.
+    pub id: Uuid,
+    /// Translation of its title.
+    pub title_id: Option<Uuid>,
+    /// Its place; two can have the same.
+    pub sort_order: i64,
+    /// When it was made.
+    pub created_at: Moment,
+    /// When it last changed.
+    pub updated_at: Moment,
+}
+
+/// A category, as it is answered.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ManualCategory", example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "title": "Getting in", "titleId": "0192f0c1-2345-7abc-8def-0123456789ac", "sortOrder": 0,
+    "createdAt": "2026-11-21T09:30:00.000Z", "updatedAt": "2026-11-21T09:30:00.000Z",
+}))]
+pub(super) struct CategoryView {
+    id: Uuid,
+    /// In the language asked for; null for a category set up without a title.
+    title: Option<String>,
+    title_id: Option<Uuid>,
+    sort_order: i64,
+    created_at: Moment,
+    updated_at: Moment,
+}
+
+impl Category {
+    fn from_row(row: &Row) -> Result<Self> {
+        let (created_at, updated_at) = (Moment(row.get(3)?), Moment(row.get(4)?));
+        Ok(Self { id: row.get(0)?, title_id: row.get(1)?, sort_order: row.get(2)?, created_at, updated_at })
+    }
+
+    pub(super) fn view(&self, texts: &Texts) -> CategoryView {
+        let Self { id, title_id, sort_order, created_at, updated_at } = *self;
+        CategoryView { id, title: texts.of(title_id), title_id, sort_order, created_at, updated_at }
+    }
+}
+
+/// The categories of the organization, in portal order.
+pub(crate) fn in_order(context: &mut Context<'_, '_>) -> Result<Vec<Category>> {
+    context.rows(&CATEGORIES, [])?.iter().map(Category::from_row).collect()
+}
+
+/// A category.
+pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Category>> {
+    context.row(&CATEGORY, values![id])?.as_ref().map(Category::from_row).transpose()
+}
+
+pub(super) fn save(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
+    let Category { id, title_id, sort_order, created_at, updated_at } = *category;
+    context.execute(&PUT_CATEGORY, values![id, title_id, sort_order, created_at, updated_at]).map(drop)
+}
+
+/// Removes a category, and its title with it.
+pub(super) fn delete(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
+    context.execute(&DELETE_CATEGORY, values![category.id])?;
+    category.title_id.map_or(Ok(()), |id| translations::delete(context, id))
+}

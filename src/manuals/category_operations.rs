@@ -1,0 +1,201 @@
+//! listPortalManualCategories, createPortalManualCategory, updatePortalManualCategory, reorderPortalManualCategories,
+//! deletePortalManualCategory.
+
+use std::collections::HashSet;
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::categories::{self, Category, CategoryView};
+use super::{records, visible};
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::field::{CategoryTitle, Language, folded};
+use crate::moment::Moment;
+use crate::operation::{ById, Needs, Operation};
+use crate::translations::{self, ENGLISH, Others, SourceTable};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListCategories {
+    /// The language of the titles; English where it is left out.
+    #[serde(default)]
+    language: Option<Language>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "title": "Getting in" }))]
+struct CreateCategory {
+    title: CategoryTitle,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "title": "Arrival" }))]
+struct RenameCategory {
+    id: Uuid,
+    title: CategoryTitle,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Reorder {
+    /// Take positions 0, 1, 2 and so on; those left out keep theirs.
+    #[schemars(length(min = 1, max = 200), transform = unique)]
+    ordered_ids: Vec<Uuid>,
+}
+
+fn unique(schema: &mut schemars::Schema) {
+    schema.insert("uniqueItems".into(), true.into());
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Reordered {
+    /// How many categories were given a position.
+    reordered: usize,
+}
+
+/// It is done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Deleted {
+    success: bool,
+}
+
+impl Deleted {
+    pub(super) const DONE: Self = Self { success: true };
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    use Permission::{ModifyGuides, ViewGuides};
+    vec![
+        Operation::public("listPortalManualCategories", Method::GET, "/portal-manual-categories", Needs::Permission(ViewGuides))
+            .summary("List manual categories in portal order")
+            .run(list),
+        Operation::public("createPortalManualCategory", Method::POST, "/portal-manual-categories", Needs::Permission(ModifyGuides))
+            .summary("Create a manual category, after the others")
+            .creates()
+            .run(create),
+        Operation::public("updatePortalManualCategory", Method::PATCH, "/portal-manual-categories/{id}", Needs::Permission(ModifyGuides))
+            .summary("Rename a manual category")
+            .run(rename),
+        Operation::public(
+            "reorderPortalManualCategories",
+            Method::POST,
+            "/portal-manual-categories/reorder",
+            Needs::Permission(ModifyGuides),
+        )
+        .summary("Give manual categories positions")
+        .destructive()
+        .run(reorder),
+        Operation::public("deletePortalManualCategory", Method::DELETE, "/portal-manual-categories/{id}", Needs::Permission(ModifyGuides))
+            .summary("Delete a manual category that no manual is filed under")
+            .run(delete),
+    ]
+}
+
+fn list(context: &mut Context<'_, '_>, input: ListCategories) -> Result<Vec<CategoryView>> {
+    let categories = categories::in_order(context)?;
+    let language = input.language.map_or_else(|| ENGLISH.to_owned(), |language| language.0);
+    let texts = translations::texts(context, categories.iter().filter_map(|category| category.title_id), &language)?;
+    Ok(categories.iter().map(|category| category.view(&texts)).collect())
+}
+
+fn create(context: &mut Context<'_, '_>, input: CreateCategory) -> Result<CategoryView> {
+    let others = categories::in_order(context)?;
+    check_title(context, &others, &input.title)?;
+    let now = Moment(context.now());
+    let title_id = translations::create(context, SourceTable::ManualCategory, ENGLISH, &input.title)?;
+    let sort_order = others.iter().map(|category| category.sort_order + 1).max().unwrap_or(0);
+    let category = Category { id: context.new_id(), title_id: Some(title_id), sort_order, created_at: now, updated_at: now };
+    categories::save(context, &category)?;
+    in_english(context, &category)
+}
+
+fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<CategoryView> {
+    let mut category = categories::find(context, input.id)?.ok_or_else(not_found)?;
+    check_writable(context, &[category.id])?;
+    let mut others = categories::in_order(context)?;
+    others.retain(|other| other.id != category.id);
+    check_title(context, &others, &input.title)?;
+    let stored = match category.title_id {
+        Some(id) => translations::written(context, id, ENGLISH)?,
+        None => None,
+    };
+    if stored.as_deref() == Some(&*input.title) {
+        return in_english(context, &category);
+    }
+    match category.title_id {
+        // Spec: other languages are translated anew only if all of them are a machine's.
+        Some(id) => {
+            let others = if translations::are_others_machine_made(context, id)? { Others::Renew } else { Others::Keep };
+            translations::put(context, id, ENGLISH, &input.title, others)?;
+        }
+        None => category.title_id = Some(translations::create(context, SourceTable::ManualCategory, ENGLISH, &input.title)?),
+    }
+    category.updated_at = category.updated_at.advanced_to(context.now());
+    categories::save(context, &category)?;
+    in_english(context, &category)
+}
+
+/// All or nothing: 404 for one that is not there, 403 for one that is not the caller's to move.
+fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
+    let mut categories = categories::in_order(context)?;
+    if !input.ordered_ids.iter().all(|id| categories.iter().any(|category| category.id == *id)) {
+        return Err(not_found());
+    }
+    check_writable(context, &input.ordered_ids)?;
+    for (position, id) in (0..).zip(&input.ordered_ids) {
+        let moved = categories.iter_mut().find(|category| category.id == *id && category.sort_order != position);
+        if let Some(category) = moved {
+            category.sort_order = position;
+            category.updated_at = category.updated_at.advanced_to(context.now());
+            categories::save(context, category)?;
+        }
+    }
+    Ok(Reordered { reordered: input.ordered_ids.len() })
+}
+
+fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
+    let category = categories::find(context, input.id)?.ok_or_else(not_found)?;
+    if records::filed(context)?.contains_key(&category.id) {
+        return Err(Error::conflict("Manuals are filed under this category."));
+    }
+    categories::delete(context, &category)?;
+    Ok(Deleted::DONE)
+}
+
+fn not_found() -> Error {
+    Error::not_found("Manual category")
+}
+
+fn in_english(context: &mut Context<'_, '_>, category: &Category) -> Result<CategoryView> {
+    let texts = translations::texts(context, category.title_id, ENGLISH)?;
+    Ok(category.view(&texts))
+}
+
+/// 409 for a title that another category has in English, ignoring case and surrounding spaces.
+fn check_title(context: &mut Context<'_, '_>, others: &[Category], title: &str) -> Result<()> {
+    let title = folded(title);
+    for id in others.iter().filter_map(|other| other.title_id) {
+        if translations::written(context, id, ENGLISH)?.is_some_and(|taken| folded(&taken) == title) {
+            return Err(Error::conflict("Another category has this title."));
+        }
+    }
+    Ok(())
+}
+
+/// 403 for a category used by manuals on properties outside a limited caller's reach.
+fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
+    let of_others: HashSet<Uuid> = visible::of_others(context)?;
+    let filed = records::filed(context)?;
+    let is_shared = |id: &Uuid| filed.get(id).is_some_and(|manuals| manuals.iter().any(|manual| of_others.contains(manual)));
+    if ids.iter().any(is_shared) {
+        return Err(Error::forbidden("Manuals on properties that you cannot reach are filed under this category."));
+    }
+    Ok(())
+}

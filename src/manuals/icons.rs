@@ -1,0 +1,117 @@
+//! searchCoverIcons: Lucide's icons by their names (spec: searchCoverIcons; contract: Covers).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::operation::{Needs, Operation};
+
+/// Each icon's name and its tags; see `data/README.md` for their source and licence.
+const CATALOGUE: &str = include_str!("../../data/icons.json");
+
+/// Every name, in alphabetical order. Names are lower case.
+static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let icons: BTreeMap<&'static str, Vec<&'static str>> = serde_json::from_str(CATALOGUE).unwrap_or_default();
+    icons.into_keys().collect()
+});
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Names, in alphabetical order, as many as were asked for.
+    pub items: Vec<&'static str>,
+    /// Matches before the limit.
+    pub total: usize,
+}
+
+/// The icons whose names contain the query, in either case; every icon without one.
+#[must_use]
+pub fn search(query: Option<&str>, limit: usize) -> Found {
+    let wanted = query.unwrap_or_default().to_lowercase();
+    let mut items: Vec<_> = NAMES.iter().copied().filter(|name| name.contains(&wanted)).collect();
+    let total = items.len();
+    items.truncate(limit);
+    Found { items, total }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SearchCoverIcons {
+    /// A part of the name, in either case. Without it every icon matches.
+    #[serde(default)]
+    query: Option<String>,
+    /// How many icons at the most.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 100))]
+    limit: usize,
+}
+
+const fn default_limit() -> usize {
+    25
+}
+
+/// Icons that match, in alphabetical order.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(example = json!({ "items": [{ "name": "house-wifi" }, { "name": "wifi" }], "total": 10 }))]
+struct CoverIcons {
+    items: Vec<CoverIcon>,
+    /// Matches before the limit.
+    total: usize,
+}
+
+/// An icon.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CoverIcon {
+    /// What a manual's `iconName` takes.
+    name: &'static str,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("searchCoverIcons", Method::GET, "/cover-icons", Needs::Credential)
+            .summary("Search icons for the cover of a manual")
+            .run(|_, input: SearchCoverIcons| {
+                let Found { items, total } = search(input.query.as_deref(), input.limit);
+                Ok(CoverIcons { items: items.into_iter().map(|name| CoverIcon { name }).collect(), total })
+            }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_catalogue_reads_in_order() {
+        assert_eq!(NAMES.len(), CATALOGUE.lines().count() - 2, "a line an icon, between two braces");
+        assert!(NAMES.is_sorted());
+        let is_lower = |letter: char| letter == '-' || letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        assert!(NAMES.iter().all(|name| name.chars().all(is_lower)));
+    }
+
+    #[test]
+    fn a_name_is_found_by_any_part_of_it_and_not_by_its_tags() {
+        assert_eq!(search(Some("HOUSE-wi"), 25), Found { items: vec!["house-wifi"], total: 1 });
+        // A tag of `accessibility`.
+        assert_eq!(search(Some("disability"), 25), Found { items: vec![], total: 0 });
+        assert_eq!(search(None, 2), Found { items: NAMES[..2].to_vec(), total: NAMES.len() });
+    }
+
+    proptest! {
+        #[test]
+        fn the_total_is_counted_before_the_limit(query in "[A-Za-z0-9-]{1,3}", limit in 1..=100_usize) {
+            let letters = query.to_ascii_lowercase().into_bytes();
+            let has_them = |name: &&str| name.as_bytes().windows(letters.len()).any(|part| part == letters);
+            let matching: Vec<&str> = NAMES.iter().copied().filter(has_them).collect();
+            let found = search(Some(&query), limit);
+            prop_assert_eq!(found.total, matching.len());
+            prop_assert_eq!(&found.items[..], &matching[..matching.len().min(limit)]);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! DELETE /instructions/{id}: the steps of a guest's instructions, kept in a contiguous order within their scope.
+
+use http::Method;
+use serde_json::Value;
+use store::Json;
+use uuid::Uuid;
+
+use super::category_operations::Deleted;
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::operation::{ById, Needs, Object, Operation};
+use crate::platform::{Kind, find_record, remove_record, replace_record, typed};
+use crate::values;
+
+store::statements! {
+    /// The instructions of a scope, in order.
+    OF_SCOPE = "select id, doc from record where organization_id = ?1 and kind = 'instruction' and doc ->> 'scopeId' = ?2
+        order by cast(doc ->> 'position' as bigint), created_at, id";
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("deleteInstruction", Method::DELETE, "/instructions/{id}", Needs::Permission(Permission::ModifyGuides))
+            .summary("Delete an instruction; those after it in its scope move up")
+            .run(delete),
+    ]
+}
+
+fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
+    let not_found = || Error::not_found(&Kind::Instruction.label());
+    find_record(context, Kind::Instruction, input.id)?.ok_or_else(not_found)?;
+    let data = typed::<Object>(context, Kind::Instruction, input.id)?.ok_or_else(not_found)?;
+    remove_record(context, Kind::Instruction, input.id)?;
+    let scope = data.get("scopeId").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let rows = context.rows(&OF_SCOPE, values![scope])?;
+    for (position, row) in rows.iter().enumerate() {
+        let id: Uuid = row.get(0)?;
+        let Json(mut data): Json<Object> = row.get(1)?;
+        let position = Value::from(position);
+        if data.insert("position".into(), position.clone()) != Some(position) {
+            replace_record(context, Kind::Instruction, id, data)?;
+        }
+    }
+    Ok(Deleted::DONE)
+}

@@ -1,0 +1,302 @@
+//! A house manual: its fields, and the rules on them together (spec: House manual, createPortalManual, updatePortalManual).
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::visibility::{Rule, VisibilityRules};
+use crate::error::Issue;
+use crate::field::{Creatable, Field, HttpUrl, HttpUrlOrEmpty, Text200, Text5000, UpTo200};
+use crate::moment::Moment;
+
+/// What a manual shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DisplayMode {
+    /// Its description, in the guest's language.
+    MultiLingualText,
+    /// The value of a custom field.
+    PmsVariable,
+}
+
+/// A manual, as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manual {
+    /// What is answered of it.
+    pub answered: ManualView,
+    /// Whether the image was made for this manual, and goes when it is replaced.
+    pub owns_image: bool,
+}
+
+/// A manual, as create and update answer it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PortalManual", example = example())]
+pub struct ManualView {
+    /// Server-assigned.
+    pub id: Uuid,
+    /// Internal label used for search, never shown to guests.
+    pub nickname: String,
+    /// False hides it from every portal and keeps its assignments.
+    pub is_active: bool,
+    /// The heading it is filed under.
+    pub manual_category_id: Option<Uuid>,
+    /// Translation of the guest-facing title.
+    pub title_id: Option<Uuid>,
+    /// Translation of the guest-facing body, in Markdown.
+    pub description_id: Option<Uuid>,
+    /// What it shows.
+    pub display_mode: DisplayMode,
+    /// The custom field whose value is shown.
+    pub custom_field_id: Option<Uuid>,
+    /// A video to go with it.
+    pub video_url: Option<String>,
+    /// Staff note, never shown to guests.
+    pub internal_description: Option<String>,
+    /// The cover, where it is an image.
+    pub image_id: Option<Uuid>,
+    /// The cover, where it is an icon. An unknown name shows as a blank.
+    pub icon_name: Option<String>,
+    /// All must hold for a guest to see it; none means always visible.
+    pub visibility_rules: Vec<Rule>,
+    /// When it was made.
+    pub created_at: Moment,
+    /// When it last changed.
+    pub updated_at: Moment,
+}
+
+impl Manual {
+    /// A manual as it is when nothing but its nickname is given.
+    #[must_use]
+    pub fn new(id: Uuid, nickname: String, now: Moment) -> Self {
+        let answered = ManualView {
+            id,
+            nickname,
+            is_active: false,
+            manual_category_id: None,
+            title_id: None,
+            description_id: None,
+            display_mode: DisplayMode::MultiLingualText,
+            custom_field_id: None,
+            video_url: None,
+            internal_description: None,
+            image_id: None,
+            icon_name: None,
+            visibility_rules: Vec::new(),
+            created_at: now,
+            updated_at: now,
+        };
+        Self { answered, owns_image: false }
+    }
+}
+
+/// The writable fields of a manual.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(rename = "PortalManual")]
+pub struct ManualFields {
+    pub nickname: Field<Text200>,
+    pub title: Field<Option<Text200>>,
+    pub description: Field<Option<Text5000>>,
+    pub title_id: Field<Option<Uuid>>,
+    pub description_id: Field<Option<Uuid>>,
+    pub manual_category_id: Field<Option<Uuid>>,
+    pub display_mode: Field<DisplayMode>,
+    pub custom_field_id: Field<Option<Uuid>>,
+    pub video_url: Field<Option<HttpUrl>>,
+    pub internal_description: Field<Option<Text5000>>,
+    pub icon_name: Field<Option<UpTo200>>,
+    pub image_url: Field<Option<HttpUrlOrEmpty>>,
+    pub image_id: Field<Option<Uuid>>,
+    pub visibility_rules: Field<VisibilityRules>,
+    pub is_active: Field<bool>,
+    pub property_id: Field<Option<Uuid>>,
+}
+
+impl Creatable for ManualFields {
+    const REQUIRED: &'static [&'static str] = &["nickname"];
+    const CREATE_ONLY: &'static [&'static str] = &["title", "description", "propertyId"];
+    const UPDATE_ONLY: &'static [&'static str] = &["imageId"];
+    const IS_GUARDED: bool = false;
+
+    fn example() -> Value {
+        json!({
+            "nickname": "Wi-Fi", "title": "Wi-Fi", "description": "Network **Casa Azul**, password on the router.", "iconName": "wifi",
+            "isActive": true,
+            "visibilityRules": [{ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 }],
+        })
+    }
+}
+
+/// What is to become of something that may be there or not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Change<T> {
+    /// It stays.
+    #[default]
+    Keep,
+    /// It goes.
+    Clear,
+    /// It is this from now on.
+    Set(T),
+}
+
+impl<T: PartialEq> Change<T> {
+    fn of<S>(field: &Field<Option<S>>, value: impl FnOnce(&S) -> Option<T>) -> Self {
+        match field.sent() {
+            None => Self::Keep,
+            Some(sent) => sent.as_ref().and_then(value).map_or(Self::Clear, Self::Set),
+        }
+    }
+
+    const fn sets(&self) -> bool {
+        matches!(self, Self::Set(_))
+    }
+
+    /// The first that sets something, else the first that says anything.
+    fn or(self, other: Self) -> Self {
+        if self.sets() || other == Self::Keep { self } else { other }
+    }
+}
+
+/// What a request says of the cover (spec: updatePortalManual, 4).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cover {
+    /// The image.
+    pub image: Change<Image>,
+    /// The name of the icon.
+    pub icon: Change<String>,
+}
+
+/// An image to be a cover.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Image {
+    /// At an address; a record is made for it.
+    Url(String),
+    /// A record that is there.
+    Record(Uuid),
+}
+
+impl ManualFields {
+    /// What is said of the cover, or what is wrong with it: two covers at once.
+    pub fn cover(&self, base: &[&str]) -> Result<Cover, Vec<Issue>> {
+        let url = Change::of(&self.image_url, |url| (!url.is_empty()).then(|| Image::Url(url.0.clone())));
+        let record = Change::of(&self.image_id, |id| Some(Image::Record(*id)));
+        let icon = Change::of(&self.icon_name, |name| (!name.is_empty()).then(|| name.0.clone()));
+        let given = [("imageUrl", url.sets()), ("imageId", record.sets()), ("iconName", icon.sets())];
+        let given: Vec<&str> = given.into_iter().filter(|(_, is_given)| *is_given).map(|(field, _)| field).collect();
+        if given.len() > 1 {
+            let issue = |field: &&str| Issue::new(&[base, &[*field]].concat(), "a manual has one cover: an image or an icon");
+            return Err(given.iter().map(issue).collect());
+        }
+        let image = url.or(record);
+        // Setting one sort of cover takes the other away.
+        Ok(match (image.sets(), icon.sets()) {
+            (true, _) => Cover { image, icon: Change::Clear },
+            (_, true) => Cover { image: Change::Clear, icon },
+            _ => Cover { image, icon },
+        })
+    }
+
+    /// Overwrites everything that was sent but texts, cover and visibility rules, which are more than a value.
+    pub fn apply(self, manual: &mut ManualView) {
+        self.nickname.apply(&mut manual.nickname);
+        self.title_id.apply(&mut manual.title_id);
+        self.description_id.apply(&mut manual.description_id);
+        self.manual_category_id.apply(&mut manual.manual_category_id);
+        self.display_mode.apply(&mut manual.display_mode);
+        self.custom_field_id.apply(&mut manual.custom_field_id);
+        self.video_url.apply_as(&mut manual.video_url);
+        self.internal_description.apply_as(&mut manual.internal_description);
+        self.is_active.apply(&mut manual.is_active);
+    }
+}
+
+/// The rules over several fields of a manual, held against the manual as it will be; `has_title` says whether it will have
+/// one, and `title_field` which field gives it.
+#[must_use]
+pub fn issues(manual: &ManualView, has_title: bool, title_field: &str, base: &[&str]) -> Vec<Issue> {
+    let issue = |field: &str, message: &str| Issue::new(&[base, &[field]].concat(), message);
+    let is_variable = manual.display_mode == DisplayMode::PmsVariable;
+    let mut issues = Vec::new();
+    if is_variable && manual.custom_field_id.is_none() {
+        issues.push(issue("customFieldId", "pms_variable needs a custom field"));
+    }
+    if !is_variable && manual.custom_field_id.is_some() {
+        issues.push(issue("customFieldId", "only pms_variable has a custom field"));
+    }
+    if !is_variable && !has_title {
+        issues.push(issue(title_field, "is required unless displayMode is pms_variable"));
+    }
+    issues
+}
+
+fn example() -> ManualView {
+    let id = Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_89ab);
+    let manual = Manual::new(id, "Wi-Fi".into(), Moment(Timestamp::constant(1_795_253_400, 0)));
+    ManualView { is_active: true, title_id: Some(id), icon_name: Some("wifi".into()), ..manual.answered }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(body: Value) -> ManualFields {
+        serde_json::from_value(body).unwrap()
+    }
+
+    #[test]
+    fn a_cover_is_an_image_or_an_icon() {
+        use Change::{Clear, Keep, Set};
+        let id = Uuid::from_u128(7);
+        let url = || Set(Image::Url("https://a.example/1.jpg".into()));
+        for (body, image, icon) in [
+            (json!({}), Keep, Keep),
+            (json!({ "imageUrl": "https://a.example/1.jpg" }), url(), Clear),
+            (json!({ "imageUrl": "https://a.example/1.jpg", "iconName": "" }), url(), Clear),
+            (json!({ "imageUrl": "https://a.example/1.jpg", "imageId": null }), url(), Clear),
+            (json!({ "imageId": id }), Set(Image::Record(id)), Clear),
+            (json!({ "imageId": id, "imageUrl": "" }), Set(Image::Record(id)), Clear),
+            (json!({ "iconName": "wifi" }), Clear, Set("wifi".to_owned())),
+            (json!({ "iconName": "wifi", "imageUrl": null }), Clear, Set("wifi".to_owned())),
+            (json!({ "imageUrl": null }), Clear, Keep),
+            (json!({ "imageUrl": "" }), Clear, Keep),
+            (json!({ "imageId": null }), Clear, Keep),
+            (json!({ "iconName": null }), Keep, Clear),
+            (json!({ "iconName": "" }), Keep, Clear),
+        ] {
+            assert_eq!(fields(body.clone()).cover(&[]), Ok(Cover { image, icon }), "{body}");
+        }
+        for body in [
+            json!({ "imageUrl": "https://a.example/1.jpg", "iconName": "wifi" }),
+            json!({ "imageUrl": "https://a.example/1.jpg", "imageId": id }),
+            json!({ "imageId": id, "iconName": "wifi" }),
+        ] {
+            assert_eq!(fields(body.clone()).cover(&["data"]).unwrap_err().len(), 2, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_a_text_or_a_custom_field() {
+        let id = Some(Uuid::from_u128(7));
+        // Variable, custom field, title → fields at fault.
+        for (is_variable, custom_field_id, has_title, expected) in [
+            (false, None, true, &[][..]),
+            (false, None, false, &["titleId"][..]),
+            (false, id, true, &["customFieldId"][..]),
+            (true, None, false, &["customFieldId"][..]),
+            (true, id, false, &[][..]),
+            (true, id, true, &[][..]),
+        ] {
+            let display_mode = if is_variable { DisplayMode::PmsVariable } else { DisplayMode::MultiLingualText };
+            let manual = ManualView { display_mode, custom_field_id, ..example() };
+            let found = issues(&manual, has_title, "titleId", &[]);
+            assert_eq!(
+                found.iter().map(|issue| issue.path[0].clone()).collect::<Vec<_>>(),
+                expected.iter().map(|field| (*field).into()).collect::<Vec<_>>()
+            );
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! listPortalManuals, listPortalManualsByProperty, createPortalManual, updatePortalManual.
+
+use std::collections::HashSet;
+
+use http::Method;
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::manual::{Change, Cover, Image, Manual, ManualFields, ManualView, issues};
+use super::records::{self, Covered};
+use super::visibility::Rule;
+use super::{categories, visible};
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::{Error, Issue, Result};
+use crate::field::{Create, Field, Text5000, UpTo200, Update, folded};
+use crate::moment::Moment;
+use crate::operation::{Needs, Object, Operation};
+use crate::platform::{Kind, Property, exists, linked_from, remove_record, save_record, typed};
+use crate::portals::Coverage;
+use crate::scopes::{self, EntityType, Target, TargetKind};
+use crate::translations::{self, ENGLISH, SourceTable};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListManuals {
+    /// Part of the nickname, in any case.
+    #[serde(default)]
+    search: Option<UpTo200>,
+    /// Manuals assigned directly to any of these properties.
+    #[serde(default)]
+    property_ids: Option<Vec<Uuid>>,
+    /// Manuals assigned to any of these groups.
+    #[serde(default)]
+    property_group_ids: Option<Vec<Uuid>>,
+    /// Manuals assigned to any of these tags.
+    #[serde(default)]
+    tag_ids: Option<Vec<Uuid>>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OfProperty {
+    property_id: Uuid,
+}
+
+/// A row of the list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PortalManualRow", transform = exemplify_row)]
+struct ManualRow {
+    #[serde(flatten)]
+    manual: ManualView,
+    /// The cover's address, as it was given.
+    image_url: Option<String>,
+}
+
+/// A row of the list of one property.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PortalManualOfProperty", transform = exemplify_placed)]
+struct PlacedRow {
+    #[serde(flatten)]
+    row: ManualRow,
+    /// The assignment's position; none comes last.
+    sort_order: Option<i64>,
+}
+
+fn exemplify_row(schema: &mut Schema) {
+    add_to_example(schema, &[("imageUrl", Value::Null)]);
+}
+
+fn exemplify_placed(schema: &mut Schema) {
+    add_to_example(schema, &[("imageUrl", Value::Null), ("sortOrder", Value::Null)]);
+}
+
+fn add_to_example(schema: &mut Schema, fields: &[(&str, Value)]) {
+    let example = schema.get_mut("examples").and_then(|examples| examples.get_mut(0)).and_then(Value::as_object_mut);
+    if let Some(example) = example {
+        example.extend(fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+    }
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    use Permission::{ModifyGuides, ViewGuides};
+    vec![
+        Operation::public("listPortalManuals", Method::GET, "/portal-manuals", Needs::Permission(ViewGuides))
+            .summary("List manuals by nickname")
+            .run(list),
+        Operation::public(
+            "listPortalManualsByProperty",
+            Method::GET,
+            "/properties/{propertyId}/portal-manuals",
+            Needs::Permission(ViewGuides),
+        )
+        .summary("List the manuals that reach a property, as its portal orders them")
+        .run(list_of_property),
+        Operation::public("createPortalManual", Method::POST, "/portal-manuals", Needs::Permission(ModifyGuides))
+            .summary("Create a manual")
+            .creates()
+            .run(create),
+        Operation::public("updatePortalManual", Method::PATCH, "/portal-manuals/{id}", Needs::Permission(ModifyGuides))
+            .summary("Change fields of a manual")
+            .run(update),
+    ]
+}
+
+impl From<Covered> for ManualRow {
+    fn from(covered: Covered) -> Self {
+        Self { manual: covered.manual.answered, image_url: covered.image_url }
+    }
+}
+
+fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualRow>> {
+    let filters = [
+        (TargetKind::Property, input.property_ids),
+        (TargetKind::PropertyGroup, input.property_group_ids),
+        (TargetKind::Tag, input.tag_ids),
+    ];
+    let filters: Vec<Vec<Target>> =
+        filters.into_iter().filter_map(|(kind, ids)| ids.map(|ids| ids.into_iter().map(|id| (kind, id)).collect())).collect();
+    let mut rows = records::all(context)?;
+    if let Some(search) = input.search {
+        let wanted = folded(&search);
+        rows.retain(|row| folded(&row.manual.answered.nickname).contains(&wanted));
+    }
+    if !filters.is_empty() {
+        let coverage = Coverage::load(context)?;
+        for filter in filters {
+            let seen: Vec<Target> = filter.into_iter().filter(|(kind, id)| coverage.is_visible(*kind, *id)).collect();
+            let found: HashSet<Uuid> = scopes::reaching(context, EntityType::Manual, &seen)?.into_iter().map(|(id, _)| id).collect();
+            rows.retain(|row| found.contains(&row.manual.answered.id));
+        }
+    }
+    let visible = visible::visible_ids(context, rows.iter().map(|row| row.manual.answered.id))?;
+    Ok(rows.into_iter().filter(|row| visible.contains(&row.manual.answered.id)).map(ManualRow::from).collect())
+}
+
+/// 404 for a property that is not there; for a limited caller an empty list, whether it is there or not.
+fn list_of_property(context: &mut Context<'_, '_>, input: OfProperty) -> Result<Vec<PlacedRow>> {
+    let id = input.property_id;
+    let property: Option<Property> = if context.reach().covers(id) { typed(context, Kind::Property, id)? } else { None };
+    let Some(property) = property else {
+        return if context.reach().is_limited() { Ok(Vec::new()) } else { Err(Error::not_found("Property")) };
+    };
+    let group = property.property_group_id.map(|id| (TargetKind::PropertyGroup, id));
+    let tags = property.tag_ids.unwrap_or_default().into_iter().map(|id| (TargetKind::Tag, id));
+    let targets: Vec<Target> = [(TargetKind::Property, id)].into_iter().chain(group).chain(tags).collect();
+    let reaching: HashSet<Uuid> = scopes::reaching(context, EntityType::Manual, &targets)?.into_iter().map(|(manual, _)| manual).collect();
+    let rows = records::among(context, reaching.into_iter().collect())?;
+    Ok(rows.into_iter().map(|covered| PlacedRow { row: covered.into(), sort_order: None }).collect())
+}
+
+fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<ManualView> {
+    let fields = input.0;
+    let property = fields.property_id.sent().copied().flatten();
+    if let Some(id) = property
+        && !(context.reach().covers(id) && exists(context, Kind::Property, id)?)
+    {
+        return Err(Error::not_found("Property"));
+    }
+    let title = fields.title.sent().and_then(Option::as_ref).map(|title| title.0.clone());
+    let description = sent_text(&fields.description);
+    let mut broken = check_references(context, &fields, title.is_some(), description.is_some(), &[])?;
+
+    let mut manual = Manual::new(context.new_id(), String::new(), Moment(context.now()));
+    let cover = take_cover(&fields, &mut broken, &[]);
+    let rules = take_rules(&fields, &mut broken, &[]);
+    fields.apply(&mut manual.answered);
+    let has_title = title.is_some() || manual.answered.title_id.is_some();
+    broken.extend(issues(&manual.answered, has_title, "title", &[]));
+    if !broken.is_empty() {
+        return Err(Error::issues(broken));
+    }
+    if let Some(title) = title {
+        manual.answered.title_id = Some(translations::create(context, SourceTable::Manual, ENGLISH, &title)?);
+    }
+    if let Some(description) = description {
+        manual.answered.description_id = Some(translations::create(context, SourceTable::Manual, ENGLISH, &description)?);
+    }
+    manual.answered.visibility_rules = rules.unwrap_or_default();
+    set_cover(context, &mut manual, cover)?;
+    records::save(context, &manual)?;
+    if let Some(property) = property {
+        scopes::add(context, EntityType::Manual, manual.answered.id, (TargetKind::Property, property))?;
+    }
+    Ok(manual.answered)
+}
+
+fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<ManualView> {
+    let before = visible::check_writable(context, input.id)?;
+    let fields = input.data;
+    let base = &["data"];
+    let mut broken = check_references(context, &fields, false, false, base)?;
+    let mut manual = before.clone();
+    let cover = take_cover(&fields, &mut broken, base);
+    let rules = take_rules(&fields, &mut broken, base);
+    fields.apply(&mut manual.answered);
+    broken.extend(issues(&manual.answered, manual.answered.title_id.is_some(), "titleId", base));
+    if !broken.is_empty() {
+        return Err(Error::issues(broken));
+    }
+    if let Some(rules) = rules {
+        manual.answered.visibility_rules = rules;
+    }
+    set_cover(context, &mut manual, cover)?;
+    if manual != before {
+        manual.answered.updated_at = before.answered.updated_at.advanced_to(context.now());
+        records::save(context, &manual)?;
+    }
+    Ok(manual.answered)
+}
+
+/// A text that was sent and is not blank.
+fn sent_text(field: &Field<Option<Text5000>>) -> Option<String> {
+    field.sent().and_then(Option::as_ref).map(|text| text.0.clone()).filter(|text| !text.trim().is_empty())
+}
+
+/// 404 for what is referred to and is not there; the issues of what is there and of another sort. Where a text is sent, the
+/// id beside it is not looked at.
+fn check_references(
+    context: &mut Context<'_, '_>,
+    fields: &ManualFields,
+    has_title: bool,
+    has_description: bool,
+    base: &[&str],
+) -> Result<Vec<Issue>> {
+    let sent = |field: &Field<Option<Uuid>>| field.sent().copied().flatten();
+    if let Some(id) = sent(&fields.manual_category_id) {
+        categories::find(context, id)?.ok_or_else(|| Error::not_found("Manual category"))?;
+    }
+    for (kind, id) in [(Kind::CustomField, sent(&fields.custom_field_id)), (Kind::Image, sent(&fields.image_id))] {
+        if let Some(id) = id
+            && !exists(context, kind, id)?
+        {
+            return Err(Error::not_found(&kind.label()));
+        }
+    }
+    let mut issues = Vec::new();
+    for (field, id, is_beside_text) in
+        [("titleId", sent(&fields.title_id), has_title), ("descriptionId", sent(&fields.description_id), has_description)]
+    {
+        let Some(id) = id.filter(|_| !is_beside_text) else { continue };
+        if let Some(reason) = translations::wrong_source(context, id, SourceTable::Manual)? {
+            issues.push(Issue::new(&[base, &[field]].concat(), reason));
+        }
+    }
+    Ok(issues)
+}
+
+fn take_cover(fields: &ManualFields, broken: &mut Vec<Issue>, base: &[&str]) -> Cover {
+    fields.cover(base).unwrap_or_else(|issues| {
+        broken.extend(issues);
+        Cover::default()
+    })
+}
+
+fn take_rules(fields: &ManualFields, broken: &mut Vec<Issue>, base: &[&str]) -> Option<Vec<Rule>> {
+    let rules = fields.visibility_rules.sent()?.clone();
+    rules.into_rules(base).map_err(|issues| broken.extend(issues)).ok()
+}
+
+/// Puts a cover in place. An image that was made for the manual goes when it is replaced.
+fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: Cover) -> Result<()> {
+    match cover.icon {
+        Change::Keep => {}
+        Change::Clear => manual.answered.icon_name = None,
+        Change::Set(name) => manual.answered.icon_name = Some(name),
+    }
+    let (image_id, owns_image) = match cover.image {
+        Change::Keep => return Ok(()),
+        Change::Clear => (None, false),
+        Change::Set(Image::Record(id)) => (Some(id), manual.owns_image && manual.answered.image_id == Some(id)),
+        Change::Set(Image::Url(url)) => {
+            let id = context.new_id();
+            save_record(context, Kind::Image, id, Object::from_iter([("url".to_owned(), Value::from(url))]))?;
+            (Some(id), true)
+        }
+    };
+    let previous = std::mem::replace(&mut manual.answered.image_id, image_id).filter(|previous| Some(*previous) != image_id);
+    if let Some(previous) = previous
+        && manual.owns_image
+        && !is_used_elsewhere(context, previous, manual.answered.id)?
+    {
+        remove_record(context, Kind::Image, previous)?;
+    }
+    manual.owns_image = owns_image;
+    Ok(())
+}
+
+fn is_used_elsewhere(context: &mut Context<'_, '_>, image: Uuid, manual: Uuid) -> Result<bool> {
+    Ok(linked_from(context, Kind::Image, image)?.iter().any(|(_, user)| *user != manual))
+}

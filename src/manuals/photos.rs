@@ -1,0 +1,236 @@
+//! searchStockPhotos: an Unsplash-compatible `GET /search/photos` (spec: searchStockPhotos; contract: Commands, Covers).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::Client;
+use reqwest::redirect::Policy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use url::Url;
+
+use crate::error::{Error, Kind, Result, innermost};
+use crate::field::Text200;
+use crate::operation::{Needs, Operation};
+use crate::service::Service;
+
+/// How long the provider may take in all, from the connection to the last byte of the answer.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// 4 MiB: the greatest answer that is read.
+const ANSWER_LIMIT: usize = 4 << 20;
+/// How the service introduces itself to the provider.
+const USER_AGENT: &str = "Vestibule-Photos/1";
+
+/// A provider of photos out there.
+pub struct StockPhotos {
+    client: Client,
+    endpoint: Url,
+}
+
+/// What of the provider's answer is read.
+#[derive(Deserialize)]
+struct Page {
+    total: u64,
+    total_pages: u64,
+    results: Vec<Photo>,
+}
+
+#[derive(Deserialize)]
+struct Photo {
+    description: Option<String>,
+    alt_description: Option<String>,
+    urls: Sizes,
+    user: Photographer,
+}
+
+#[derive(Deserialize)]
+struct Sizes {
+    regular: String,
+    small: String,
+}
+
+#[derive(Deserialize)]
+struct Photographer {
+    name: String,
+    links: Links,
+}
+
+#[derive(Deserialize)]
+struct Links {
+    html: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SearchStockPhotos {
+    /// What the photos are to show.
+    query: Text200,
+    /// How many photos at the most.
+    #[serde(default = "default_per_page")]
+    #[schemars(range(min = 1, max = 30))]
+    per_page: u32,
+    /// Which page of them.
+    #[serde(default = "default_page")]
+    #[schemars(range(min = 1, max = 100))]
+    page: u32,
+}
+
+const fn default_per_page() -> u32 {
+    20
+}
+
+const fn default_page() -> u32 {
+    1
+}
+
+/// A page of photos.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({
+    "items": [{
+        "imageUrl": "https://images.example.com/photo?w=1080", "thumbnailUrl": "https://images.example.com/photo?w=400",
+        "description": "White houses by the sea", "photographerName": "Ada L", "photographerUrl": "https://photos.example.com/@ada"
+    }],
+    "total": 133, "totalPages": 7
+}))]
+struct FoundPhotos {
+    items: Vec<StockPhoto>,
+    /// Photos on all pages.
+    total: u64,
+    total_pages: u64,
+}
+
+/// A photo.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct StockPhoto {
+    /// What a manual's `imageUrl` takes.
+    image_url: String,
+    thumbnail_url: String,
+    description: Option<String>,
+    photographer_name: String,
+    photographer_url: String,
+}
+
+impl From<Page> for FoundPhotos {
+    fn from(page: Page) -> Self {
+        let items = page.results.into_iter().map(|Photo { description, alt_description, urls, user }| StockPhoto {
+            image_url: urls.regular,
+            thumbnail_url: urls.small,
+            description: description.or(alt_description),
+            photographer_name: user.name,
+            photographer_url: user.links.html,
+        });
+        Self { items: items.collect(), total: page.total, total_pages: page.total_pages }
+    }
+}
+
+impl StockPhotos {
+    /// The provider at a base address without a slash at its end.
+    pub fn new(url: &str, key: Option<&str>) -> Result<Self, String> {
+        let endpoint = Url::parse(&format!("{url}/search/photos")).map_err(|error| format!("stock photos cannot be searched: {error}"))?;
+        let mut headers = HeaderMap::new();
+        headers.insert(HeaderName::from_static("accept-version"), HeaderValue::from_static("v1"));
+        if let Some(key) = key.filter(|key| !key.is_empty()) {
+            let value = HeaderValue::from_str(&format!("Client-ID {key}"));
+            let mut value = value.map_err(|_| "stock photos cannot be searched: the key holds what no header may".to_owned())?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        let client = Client::builder()
+            .user_agent(USER_AGENT)
+            .default_headers(headers)
+            .timeout(DEADLINE)
+            // The key is for this address and no other.
+            .redirect(Policy::none())
+            .no_proxy()
+            .build()
+            .map_err(|error| format!("stock photos cannot be searched: {}", innermost(&error)))?;
+        Ok(Self { client, endpoint })
+    }
+
+    async fn search(&self, wanted: &SearchStockPhotos) -> Result<FoundPhotos> {
+        let mut url = self.endpoint.clone();
+        url.query_pairs_mut()
+            .append_pair("query", &wanted.query)
+            .append_pair("page", &wanted.page.to_string())
+            .append_pair("per_page", &wanted.per_page.to_string());
+        self.fetch(url).await.map(FoundPhotos::from).map_err(Error::provider)
+    }
+
+    /// What the provider answers, or why that is nothing, for the log: neither the key nor the query is in it.
+    async fn fetch(&self, url: Url) -> Result<Page, String> {
+        let mut response = self.client.get(url).send().await.map_err(reason)?;
+        if !response.status().is_success() {
+            return Err(format!("answered {}", response.status().as_u16()));
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(reason)? {
+            if body.len() + chunk.len() > ANSWER_LIMIT {
+                return Err("the answer is too large".into());
+            }
+            body.extend_from_slice(&chunk);
+        }
+        // An error in full would quote the answer, which may quote the request.
+        serde_json::from_slice(&body).map_err(|error| format!("the answer does not read at {}:{}", error.line(), error.column()))
+    }
+}
+
+/// What an exchange failed of.
+fn reason(error: reqwest::Error) -> String {
+    // The query is in the URL.
+    let error = error.without_url();
+    if error.is_timeout() { "timed out".into() } else { innermost(&error).to_string() }
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("searchStockPhotos", Method::GET, "/stock-photos", Needs::Credential)
+            .summary("Search stock photos for the cover of a manual")
+            .asks(search),
+    ]
+}
+
+async fn search(service: Arc<Service>, wanted: SearchStockPhotos) -> Result<FoundPhotos> {
+    match &service.stock_photos {
+        Some(provider) => provider.search(&wanted).await,
+        None => Err(Error::new(Kind::Unavailable, "Stock photo search is not configured.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_read_without_what_is_of_no_use_here() {
+        let photo = |description: Option<&str>, alternative: Option<&str>| {
+            json!({
+                "id": "x", "description": description, "alt_description": alternative, "likes": 5,
+                "urls": { "raw": "https://i.example/raw", "regular": "https://i.example/regular", "small": "https://i.example/small" },
+                "user": { "name": "Ada", "links": { "html": "https://p.example/@ada", "self": "https://api.p.example/ada" } },
+            })
+        };
+        let photos = [photo(Some("Sea"), Some("blue water")), photo(None, Some("blue water")), photo(None, None)];
+        let page: Page = serde_json::from_value(json!({ "total": 133, "total_pages": 45, "results": photos })).unwrap();
+        let found = serde_json::to_value(FoundPhotos::from(page)).unwrap();
+        let item = |description: Option<&str>| {
+            json!({
+                "imageUrl": "https://i.example/regular", "thumbnailUrl": "https://i.example/small", "description": description,
+                "photographerName": "Ada", "photographerUrl": "https://p.example/@ada",
+            })
+        };
+        let items = [item(Some("Sea")), item(Some("blue water")), item(None)];
+        assert_eq!(found, json!({ "items": items, "total": 133, "totalPages": 45 }));
+    }
+
+    #[test]
+    fn a_key_that_fits_no_header_is_not_repeated() {
+        let refused = StockPhotos::new("https://photos.example", Some("se\ncret")).err().unwrap();
+        assert!(!refused.contains("cret"), "{refused}");
+        assert!(StockPhotos::new("not an address", None).is_err());
+    }
+}

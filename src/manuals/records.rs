@@ -1,0 +1,110 @@
+//! Manuals in the database.
+
+use std::collections::HashMap;
+
+use store::{Json, Row};
+use uuid::Uuid;
+
+use super::manual::Manual;
+use crate::context::Context;
+use crate::error::Result;
+use crate::field::folded;
+use crate::platform::{Kind, link_records, unlink_records};
+use crate::values;
+
+store::statements! {
+    /// A manual.
+    MANUAL = "select doc from manual where organization_id = ?1 and id = ?2";
+    /// Every manual, by nickname, each with the address of its cover.
+    MANUALS = "select m.doc, i.doc ->> 'url' from manual m
+        left join record i on i.organization_id = m.organization_id and i.kind = 'image' and i.id = m.image_id
+        where m.organization_id = ?1 order by m.nickname_key, m.created_at, m.id";
+    /// Some manuals, by creation, each with the address of its cover.
+    AMONG = "select m.doc, i.doc ->> 'url' from manual m
+        left join record i on i.organization_id = m.organization_id and i.kind = 'image' and i.id = m.image_id
+        where m.organization_id = ?1 and m.id = any(?2) order by m.created_at, m.id";
+    /// The manuals of each category.
+    FILED = "select category_id, id from manual where organization_id = ?1 and category_id is not null";
+    /// Writes a manual.
+    PUT_MANUAL = "insert into manual (organization_id, id, nickname_key, category_id, image_id, is_active, created_at, updated_at, doc)
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+        on conflict (organization_id, id) do update set nickname_key = excluded.nickname_key, category_id = excluded.category_id,
+        image_id = excluded.image_id, is_active = excluded.is_active, updated_at = excluded.updated_at, doc = excluded.doc";
+}
+
+/// What the links of manuals to records are filed under.
+pub(crate) const LINKED_AS: &str = "manual";
+
+/// A manual and the address of its cover.
+pub(crate) struct Covered {
+    /// The manual.
+    pub manual: Manual,
+    /// Of the image, where that is its cover.
+    pub image_url: Option<String>,
+}
+
+/// A manual.
+pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Manual>> {
+    let row = context.row(&MANUAL, values![id])?;
+    Ok(row.map(|row| row.get(0).map(|Json(manual)| manual)).transpose()?)
+}
+
+/// Every manual of the organization, by nickname.
+pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Covered>> {
+    covered(&context.rows(&MANUALS, [])?)
+}
+
+/// These manuals, by creation.
+pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Covered>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    covered(&context.rows(&AMONG, values![ids])?)
+}
+
+fn covered(rows: &[Row]) -> Result<Vec<Covered>> {
+    let read = |row: &Row| -> Result<Covered> {
+        let Json(manual) = row.get(0)?;
+        Ok(Covered { manual, image_url: row.get(1)? })
+    };
+    rows.iter().map(read).collect()
+}
+
+/// The manuals filed under each category.
+pub(super) fn filed(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, Vec<Uuid>>> {
+    let mut filed = HashMap::<Uuid, Vec<Uuid>>::new();
+    for row in context.rows(&FILED, [])? {
+        filed.entry(row.get(0)?).or_default().push(row.get(1)?);
+    }
+    Ok(filed)
+}
+
+/// Writes a manual, and which records it names.
+pub(super) fn save(context: &mut Context<'_, '_>, manual: &Manual) -> Result<()> {
+    let answered = &manual.answered;
+    let doc = store::Value::json(manual)?;
+    let (key, category, image) = (folded(&answered.nickname), answered.manual_category_id, answered.image_id);
+    let params = values![answered.id, key, category, image, answered.is_active, answered.created_at, answered.updated_at, doc];
+    context.execute(&PUT_MANUAL, params)?;
+    unlink_records(context, LINKED_AS, answered.id)?;
+    let image = image.map(|id| (Kind::Image, id));
+    let field = answered.custom_field_id.map(|id| (Kind::CustomField, id));
+    link_records(context, LINKED_AS, answered.id, &image.into_iter().chain(field).collect::<Vec<_>>())
+}
+
+/// A manual no longer names a record that is gone.
+pub(crate) fn forget_record(context: &mut Context<'_, '_>, manual: Uuid, kind: Kind, gone: Uuid) -> Result<()> {
+    let Some(mut manual) = find(context, manual)? else { return Ok(()) };
+    let clear = |id: &mut Option<Uuid>| {
+        if *id == Some(gone) {
+            *id = None;
+        }
+    };
+    match kind {
+        Kind::Image => clear(&mut manual.answered.image_id),
+        Kind::CustomField => clear(&mut manual.answered.custom_field_id),
+        _ => {}
+    }
+    manual.answered.updated_at = manual.answered.updated_at.advanced_to(context.now());
+    save(context, &manual)
+}

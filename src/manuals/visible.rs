@@ -1,0 +1,56 @@
+//! Which manuals a limited caller may know of, and which they may change (spec: updatePortalManual, 5; manual categories).
+
+use std::collections::HashSet;
+
+use uuid::Uuid;
+
+use super::manual::Manual;
+use super::records;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::portals::Coverage;
+use crate::scopes::{self, EntityType};
+
+/// The manuals among these that the caller may know of: those that reach one of their properties, and those that reach none
+/// because they are assigned to nothing.
+pub(crate) fn visible_ids(context: &mut Context<'_, '_>, ids: impl IntoIterator<Item = Uuid>) -> Result<HashSet<Uuid>> {
+    if !context.reach().is_limited() {
+        return Ok(ids.into_iter().collect());
+    }
+    let coverage = Coverage::load(context)?;
+    let targets = scopes::all_targets(context, EntityType::Manual)?;
+    Ok(ids.into_iter().filter(|id| targets.get(id).is_none_or(|targets| coverage.cover_of(targets).is_inside)).collect())
+}
+
+/// 404 for a manual that is not there, or that the caller may not know of.
+pub(crate) fn check_exists(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
+    records::find(context, id)?.ok_or_else(not_found)?;
+    if visible_ids(context, [id])?.contains(&id) { Ok(()) } else { Err(not_found()) }
+}
+
+/// A manual that the caller may change: every assignment of it is theirs. 404 for any other.
+pub(super) fn check_writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Manual> {
+    let manual = records::find(context, id)?.ok_or_else(not_found)?;
+    if context.reach().is_limited() {
+        let coverage = Coverage::load(context)?;
+        let targets = scopes::targets(context, EntityType::Manual, id)?;
+        if !targets.iter().all(|(kind, id)| coverage.is_writable(*kind, *id)) {
+            return Err(not_found());
+        }
+    }
+    Ok(manual)
+}
+
+/// The manuals that reach properties outside the caller's reach.
+pub(super) fn of_others(context: &mut Context<'_, '_>) -> Result<HashSet<Uuid>> {
+    if !context.reach().is_limited() {
+        return Ok(HashSet::new());
+    }
+    let coverage = Coverage::load(context)?;
+    let targets = scopes::all_targets(context, EntityType::Manual)?;
+    Ok(targets.into_iter().filter(|(_, targets)| coverage.cover_of(targets).is_outside).map(|(id, _)| id).collect())
+}
+
+fn not_found() -> Error {
+    Error::not_found("Manual")
+}

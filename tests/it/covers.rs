@@ -1,0 +1,191 @@
+//! Icons and stock photos for covers (spec: searchCoverIcons, searchStockPhotos; contract: Covers).
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::header::LOCATION;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::support::{App, on_both};
+
+const KEY: &str = "photo-key";
+
+/// An Unsplash-compatible service on loopback.
+struct Provider {
+    url: String,
+    /// What it answers to everything.
+    answer: Arc<Mutex<(u16, String)>>,
+    /// What it was asked: target, `Authorization`, `Accept-Version`.
+    asked: Arc<Mutex<Vec<[String; 3]>>>,
+}
+
+impl Provider {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/photos-api", listener.local_addr().unwrap());
+        let (answer, asked) = (Arc::new(Mutex::new((200, page().to_string()))), Arc::new(Mutex::new(Vec::new())));
+        let (answers, heard) = (answer.clone(), asked.clone());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (answers, heard) = (answers.clone(), heard.clone());
+                let service = service_fn(move |request: Request<Incoming>| {
+                    let header = |name: &str| request.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
+                    heard.lock().unwrap().push([request.uri().to_string(), header("authorization"), header("accept-version")]);
+                    let (status, body) = answers.lock().unwrap().clone();
+                    let response = Response::builder().status(status).header(LOCATION, "/photos-api/search/photos?query=elsewhere");
+                    async move { Ok::<_, Infallible>(response.body(Full::new(Bytes::from(body))).unwrap()) }
+                });
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        Self { url, answer, asked }
+    }
+
+    fn flags(&self) -> [String; 2] {
+        [format!("--stock-photos-url={}/", self.url), format!("--stock-photos-key={KEY}")]
+    }
+
+    fn answer(&self, status: u16, body: &str) {
+        *self.answer.lock().unwrap() = (status, body.to_owned());
+    }
+
+    /// What it was asked since this was last called.
+    fn asked(&self) -> Vec<[String; 3]> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+}
+
+fn page() -> Value {
+    json!({
+        "total": 133, "total_pages": 67,
+        "results": [
+            {
+                "id": "a", "width": 4000, "description": "White houses", "alt_description": "houses by the sea",
+                "urls": { "raw": "https://i.example/a/raw", "regular": "https://i.example/a/regular", "small": "https://i.example/a/small" },
+                "user": { "username": "ada", "name": "Ada L", "links": { "self": "https://api.example/ada", "html": "https://p.example/@ada" } },
+            },
+            {
+                "id": "b", "width": 4000, "description": null, "alt_description": null,
+                "urls": { "raw": "https://i.example/b/raw", "regular": "https://i.example/b/regular", "small": "https://i.example/b/small" },
+                "user": { "username": "bob", "name": "Bob", "links": { "self": "https://api.example/bob", "html": "https://p.example/@bob" } },
+            },
+        ],
+    })
+}
+
+/// Runs a test on both databases, on a server that asks a provider.
+macro_rules! with_provider {
+    ($(async fn $name:ident($app:ident: App, $provider:ident: Provider) $body:block)*) => {
+        $(mod $name {
+            use super::*;
+
+            async fn run($app: App, $provider: Provider) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                let provider = Provider::start().await;
+                let flags = provider.flags();
+                run(App::on_sqlite(&flags.each_ref().map(String::as_str)).await, provider).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                let provider = Provider::start().await;
+                let flags = provider.flags();
+                if let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await {
+                    run(app, provider).await;
+                }
+            }
+        })*
+    };
+}
+
+on_both! {
+    async fn icons_are_found_by_a_part_of_their_name(app: App) {
+        let org = app.org().await;
+        let api = org.key_with(&[]).await;
+        let names = |data: &Value| data["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        let every = api.get("/cover-icons").await.data();
+        assert_eq!(names(&every).len(), 25);
+        assert!(every["total"].as_u64().unwrap() > 1_000 && names(&every).is_sorted());
+        let found = api.get("/cover-icons?query=WiFi&limit=100").await.data();
+        assert!(names(&found).contains(&"house-wifi".to_owned()) && names(&found).iter().all(|name| name.contains("wifi")));
+        assert_eq!(found["total"], names(&found).len());
+        let first = api.get("/cover-icons?query=wifi&limit=1").await.data();
+        assert_eq!((&first["items"], &first["total"]), (&json!([found["items"][0]]), &found["total"]));
+        assert_eq!(api.get("/cover-icons?query=no-such-icon").await.data(), json!({ "items": [], "total": 0 }));
+        assert_eq!(api.get("/cover-icons?query=%20&limit=0").await.issues(), ["limit", "query"]);
+        assert_eq!(api.get("/cover-icons?limit=101").await.issues(), ["limit"]);
+        assert_eq!(api.get("/cover-icons?limit=all").await.issues(), ["limit"]);
+    }
+
+    async fn without_a_provider_there_are_no_photos(app: App) {
+        let org = app.org().await;
+        let api = org.key_with(&[]).await;
+        let error = api.get("/stock-photos?query=sea").await.error(503);
+        assert_eq!((&error["type"], &error["code"]), (&json!("service_unavailable"), &json!("SERVICE_UNAVAILABLE")));
+        assert_eq!(api.get("/stock-photos").await.issues(), ["query"]);
+        assert_eq!(api.get("/stock-photos?query=%20&perPage=31&page=101").await.issues(), ["page", "perPage", "query"]);
+        assert_eq!(api.get("/stock-photos?query=sea&perPage=0&page=0").await.issues(), ["page", "perPage"]);
+        assert_eq!(api.get(&format!("/stock-photos?query={}", "x".repeat(201))).await.issues(), ["query"]);
+    }
+}
+
+with_provider! {
+    async fn photos_are_the_providers(app: App, provider: Provider) {
+        let org = app.org().await;
+        let api = org.key_with(&[]).await;
+        let answer = api.get("/stock-photos?query=white%20houses%20%26%20sea").await;
+        assert_eq!(answer.data(), json!({
+            "items": [
+                {
+                    "imageUrl": "https://i.example/a/regular", "thumbnailUrl": "https://i.example/a/small", "description": "White houses",
+                    "photographerName": "Ada L", "photographerUrl": "https://p.example/@ada",
+                },
+                {
+                    "imageUrl": "https://i.example/b/regular", "thumbnailUrl": "https://i.example/b/small", "description": null,
+                    "photographerName": "Bob", "photographerUrl": "https://p.example/@bob",
+                },
+            ],
+            "total": 133, "totalPages": 67,
+        }));
+        assert_eq!(answer.body["meta"].get("pagination"), None);
+        api.get("/stock-photos?query=sea&perPage=30&page=100").await.data();
+        let asked = |target: &str| [format!("/photos-api/search/photos?{target}"), format!("Client-ID {KEY}"), "v1".to_owned()];
+        assert_eq!(provider.asked(), [asked("query=white+houses+%26+sea&page=1&per_page=20"), asked("query=sea&page=100&per_page=30")]);
+    }
+
+    async fn nobody_is_let_through_to_the_provider_unchecked(app: App, provider: Provider) {
+        let org = app.org().await;
+        app.anonymous().get("/stock-photos?query=sea").await.error(401);
+        org.key().await.get("/stock-photos?query=sea&page=101").await.error(400);
+        assert!(provider.asked().is_empty());
+    }
+
+    async fn a_provider_that_fails_is_a_502(app: App, provider: Provider) {
+        let org = app.org().await;
+        let api = org.key_with(&[]).await;
+        let mut shapeless = page();
+        shapeless["results"][1]["urls"]["small"] = Value::Null;
+        let (whole, shapeless) = (page().to_string(), shapeless.to_string());
+        let (whole, shapeless) = (whole.as_str(), shapeless.as_str());
+        for (status, body) in [(401, KEY), (403, "Rate Limit Exceeded"), (500, ""), (302, whole), (200, ""), (200, "<html>"), (200, shapeless)] {
+            provider.answer(status, body);
+            let answer = api.get("/stock-photos?query=sea").await;
+            let error = answer.error(502);
+            assert_eq!((&error["type"], &error["code"]), (&json!("provider_error"), &json!("CONNECTOR_ERROR")), "{status} {body}");
+            assert!(!answer.body.to_string().contains(KEY) && error.get("details").is_none(), "{error}");
+            assert_eq!(provider.asked().len(), 1, "{status}: asked once, and nowhere else");
+        }
+        provider.answer(200, whole);
+        api.get("/stock-photos?query=sea").await.data();
+    }
+}
