@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::visibility::{Rule, VisibilityRules};
+use super::rule::{Rule, VisibilityRules};
 use crate::error::Issue;
 use crate::field::{Creatable, Field, HttpUrl, HttpUrlOrEmpty, Text200, Text5000, UpTo200};
 use crate::moment::Moment;

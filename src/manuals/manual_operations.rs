@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::manual::{Change, Cover, Image, Manual, ManualFields, ManualView, issues};
 use super::records::{self, Covered};
-use super::visibility::Rule;
+use super::rule::Rule;
 use super::{categories, visible};
 use crate::access::Permission;
 use crate::context::Context;

@@ -8,6 +8,7 @@ mod manual;
 mod manual_operations;
 mod photos;
 mod records;
+mod rule;
 mod visibility;
 mod visible;
 
@@ -15,7 +16,8 @@ pub(crate) use categories::{Category, in_order as categories_in_order};
 pub use manual::{DisplayMode, ManualView};
 pub use photos::StockPhotos;
 pub(crate) use records::{Covered, LINKED_AS, all, among, forget_record};
-pub use visibility::{Rule, StayFacts, Verdict, VisibilityRules, decide};
+pub use rule::{Rule, VisibilityRules};
+pub use visibility::{StayFacts, Verdict, decide};
 pub(crate) use visible::{check_exists, visible_ids};
 
 use crate::operation::Operation;

@@ -1,0 +1,523 @@
+//! The visibility rules of a manual: their fields, as they are written, stored and answered (spec: House manual,
+//! `visibilityRules`; contract: Manuals).
+//!
+//! A rule is written with fields of any category and keeps those of its own. What one field says is judged by the schema of
+//! [`VisibilityRules`], a branch a category, which leaves foreign fields alone whatever they hold. What several fields say
+//! together is judged by [`VisibilityRules::into_rules`].
+
+use std::borrow::Cow;
+
+use jiff::civil::Date;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::error::{Issue, Step};
+use crate::platform::VerificationStatus;
+
+/// The kinds of rules, in the order of the spec's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Category {
+    /// The moment lies between two moments of the stay.
+    RelativeDate,
+    /// A night of the stay lies in a season.
+    Seasonal,
+    /// The stay has so many nights.
+    LengthOfStay,
+    /// The stay was booked through a certain channel.
+    BookingSource,
+    /// The guest's identity has been verified so far.
+    VerificationStatus,
+}
+
+impl Category {
+    /// Every category.
+    pub const ALL: [Self; 5] = [Self::RelativeDate, Self::Seasonal, Self::LengthOfStay, Self::BookingSource, Self::VerificationStatus];
+
+    /// As it is written in `ruleCategory`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RelativeDate => "relative_date",
+            Self::Seasonal => "seasonal",
+            Self::LengthOfStay => "length_of_stay",
+            Self::BookingSource => "booking_source",
+            Self::VerificationStatus => "verification_status",
+        }
+    }
+
+    const fn required(self) -> &'static [&'static str] {
+        match self {
+            Self::RelativeDate | Self::LengthOfStay => &[],
+            Self::Seasonal => &["seasonalWindows"],
+            Self::BookingSource => &["sourceRuleType"],
+            Self::VerificationStatus => &["verificationStatuses"],
+        }
+    }
+
+    /// The fields read, each with the JSON Schema of its value.
+    fn fields(self) -> Vec<(&'static str, Value)> {
+        let number = || json!({ "type": "integer", "minimum": 0, "maximum": i32::MAX });
+        let anchor = || {
+            let anchors = ["before_check_in", "after_check_in", "before_check_out", "after_check_out", "check_in_time", "check_out_time"];
+            json!({ "type": "string", "enum": anchors })
+        };
+        let unit = || json!({ "type": "string", "enum": ["day", "hour"], "description": "Day where it is left out." });
+        let date = || json!({ "type": "string", "format": "date" });
+        let channels = || json!({ "type": "array", "items": { "type": "string", "minLength": 1, "maxLength": 200 } });
+        match self {
+            Self::RelativeDate => vec![
+                ("startDateRelativeType", anchor()),
+                ("daysBefore", number()),
+                ("daysBeforeTimeUnit", unit()),
+                ("endDateRelativeType", anchor()),
+                ("daysAfter", number()),
+                ("daysAfterTimeUnit", unit()),
+            ],
+            Self::Seasonal => {
+                let window = json!({
+                    "type": "object",
+                    "properties": { "startDate": date(), "endDate": date() },
+                    "required": ["startDate", "endDate"],
+                    "additionalProperties": false,
+                });
+                vec![("seasonalWindows", json!({ "type": "array", "minItems": 1, "items": window }))]
+            }
+            Self::LengthOfStay => vec![("lengthOfStayFromDays", number()), ("lengthOfStayToDays", number())],
+            Self::BookingSource => vec![
+                ("sourceRuleType", json!({ "type": "string", "enum": ["only_selected", "all_except_selected"] })),
+                ("includedBookingSources", channels()),
+                ("excludedBookingSources", channels()),
+            ],
+            Self::VerificationStatus => {
+                let status = json!({ "type": "string", "enum": VerificationStatus::ALL.map(VerificationStatus::name) });
+                vec![("verificationStatuses", json!({ "type": "array", "minItems": 1, "items": status }))]
+            }
+        }
+    }
+}
+
+/// A rule, as it is stored and answered: of the fields sent, those of its category.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ruleCategory", rename_all = "snake_case")]
+pub enum Rule {
+    /// Holds between two moments of the stay.
+    RelativeDate(RelativeDate),
+    /// Holds for stays with a night in a season.
+    Seasonal(Seasons),
+    /// Holds for stays of some length.
+    LengthOfStay(StayLength),
+    /// Holds for some booking channels.
+    BookingSource(Sources),
+    /// Holds while the guest's verification stands so.
+    VerificationStatus(Verifications),
+}
+
+/// From one moment of the stay until another. A side without an anchor is open, and its number is not looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RelativeDate {
+    /// What the start counts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_date_relative_type: Option<Anchor>,
+    /// How many units the start is away from its anchor, whichever way; none is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days_before: Option<u32>,
+    /// The unit of the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days_before_time_unit: Option<Unit>,
+    /// What the end counts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_date_relative_type: Option<Anchor>,
+    /// How many units the end is away from its anchor, whichever way; none is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days_after: Option<u32>,
+    /// The unit of the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days_after_time_unit: Option<Unit>,
+}
+
+/// A moment of the stay that others are counted from, and the way they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Anchor {
+    /// Back from check-in.
+    BeforeCheckIn,
+    /// Forward from check-in.
+    AfterCheckIn,
+    /// Back from check-out.
+    BeforeCheckOut,
+    /// Forward from check-out.
+    AfterCheckOut,
+    /// Check-in itself.
+    CheckInTime,
+    /// Check-out itself.
+    CheckOutTime,
+}
+
+impl Anchor {
+    pub(super) const fn is_check_in(self) -> bool {
+        matches!(self, Self::BeforeCheckIn | Self::AfterCheckIn | Self::CheckInTime)
+    }
+
+    /// What a unit counts.
+    pub(super) const fn direction(self) -> i64 {
+        match self {
+            Self::BeforeCheckIn | Self::BeforeCheckOut => -1,
+            Self::AfterCheckIn | Self::AfterCheckOut => 1,
+            Self::CheckInTime | Self::CheckOutTime => 0,
+        }
+    }
+}
+
+/// What a relative date is counted in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Days of the calendar: the same local time on another date.
+    #[default]
+    Day,
+    /// Hours that pass, however the clocks change.
+    Hour,
+}
+
+/// Seasons, any one of which will do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Seasons {
+    /// At least one.
+    pub seasonal_windows: Vec<Window>,
+}
+
+/// A season.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Window {
+    /// The first night.
+    pub start_date: Date,
+    /// The last night.
+    pub end_date: Date,
+}
+
+/// The length of a stay in nights, both bounds included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StayLength {
+    /// The shortest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_of_stay_from_days: Option<u32>,
+    /// The longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_of_stay_to_days: Option<u32>,
+}
+
+/// Booking channels, by the identifiers that reservations have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sources {
+    /// Which of the two lists counts.
+    pub source_rule_type: SourceRuleType,
+    /// Not empty where it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub included_booking_sources: Option<Vec<String>>,
+    /// May exclude nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excluded_booking_sources: Option<Vec<String>>,
+}
+
+/// Which of the lists of booking channels counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceRuleType {
+    /// The channels included.
+    OnlySelected,
+    /// All but the channels excluded.
+    AllExceptSelected,
+}
+
+/// How far the guest's identity has been verified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verifications {
+    /// Any one of these.
+    pub verification_statuses: Vec<VerificationStatus>,
+}
+
+/// The rules of a manual as they are written. They replace all that there were.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+pub struct VisibilityRules(Vec<Rule>);
+
+impl JsonSchema for VisibilityRules {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "VisibilityRules".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut known = Map::new();
+        known.insert("ruleCategory".into(), json!({ "type": "string", "enum": Category::ALL.map(Category::name) }));
+        let mut shapes = Vec::new();
+        for category in Category::ALL {
+            let mut own = Map::new();
+            for (name, schema) in category.fields() {
+                // Of whatever type: in a rule of another category nobody reads it.
+                known.insert(name.into(), json!({ "description": format!("Read where ruleCategory is {}.", category.name()) }));
+                own.insert(name.into(), if category.required().contains(&name) { schema } else { or_null(schema) });
+            }
+            shapes.push(json!({
+                "if": { "properties": { "ruleCategory": { "const": category.name() } }, "required": ["ruleCategory"] },
+                "then": { "properties": own, "required": category.required() },
+            }));
+        }
+        shapes.push(json!({
+            "if": {
+                "properties": {
+                    "ruleCategory": { "const": Category::BookingSource.name() },
+                    "sourceRuleType": { "const": SourceRuleType::OnlySelected },
+                },
+                "required": ["ruleCategory", "sourceRuleType"],
+            },
+            "then": {
+                "properties": { "includedBookingSources": { "type": "array", "minItems": 1 } },
+                "required": ["includedBookingSources"],
+            },
+        }));
+        schemars::json_schema!({
+            "type": "array",
+            "description": "All of them must hold; none means always visible. At most one of a category. \
+                A rule keeps the fields of its category, others are ignored.",
+            "maxItems": Category::ALL.len(),
+            "items": {
+                "type": "object",
+                "properties": known,
+                "required": ["ruleCategory"],
+                "additionalProperties": false,
+                "allOf": shapes,
+            },
+        })
+    }
+}
+
+/// The same, or null, which is as good as leaving the field out.
+fn or_null(mut schema: Value) -> Value {
+    schema["type"] = json!([schema["type"], "null"]);
+    if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+        values.push(Value::Null);
+    }
+    schema
+}
+
+impl VisibilityRules {
+    /// The rules, or everything that is wrong with several fields of one or with several of them.
+    ///
+    /// `base` is where `visibilityRules` stands in the body.
+    pub fn into_rules(self, base: &[&str]) -> Result<Vec<Rule>, Vec<Issue>> {
+        let mut issues = Vec::new();
+        for (index, rule) in self.0.iter().enumerate() {
+            let is_second = self.0[..index].iter().any(|earlier| earlier.category() == rule.category());
+            let repeated = is_second.then(|| (vec![Step::from("ruleCategory")], "is the category of another rule"));
+            for (below, message) in rule.faults().into_iter().chain(repeated) {
+                let above = base.iter().map(|key| Step::from(*key)).chain([Step::from("visibilityRules"), index.into()]);
+                issues.push(Issue { path: above.chain(below).collect(), message: message.into() });
+            }
+        }
+        if issues.is_empty() { Ok(self.0) } else { Err(issues) }
+    }
+}
+
+impl JsonSchema for Rule {
+    fn schema_name() -> Cow<'static, str> {
+        "VisibilityRule".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let shapes = Category::ALL.map(|category| {
+            let tag = ("ruleCategory", json!({ "type": "string", "const": category.name() }));
+            let fields = [tag].into_iter().chain(category.fields()).map(|(name, schema)| (name.to_owned(), schema));
+            let required = [&["ruleCategory"][..], category.required()].concat();
+            json!({ "type": "object", "properties": fields.collect::<Map<String, Value>>(), "required": required })
+        });
+        schemars::json_schema!({
+            "oneOf": shapes,
+            "examples": [{ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 }],
+        })
+    }
+}
+
+impl Rule {
+    /// Its category.
+    #[must_use]
+    pub const fn category(&self) -> Category {
+        match self {
+            Self::RelativeDate(_) => Category::RelativeDate,
+            Self::Seasonal(_) => Category::Seasonal,
+            Self::LengthOfStay(_) => Category::LengthOfStay,
+            Self::BookingSource(_) => Category::BookingSource,
+            Self::VerificationStatus(_) => Category::VerificationStatus,
+        }
+    }
+
+    /// What is wrong with several fields together: below the rule, and how.
+    fn faults(&self) -> Vec<(Vec<Step>, &'static str)> {
+        match self {
+            Self::RelativeDate(RelativeDate { start_date_relative_type: None, end_date_relative_type: None, .. }) => {
+                vec![(vec![Step::from("startDateRelativeType")], "is required where there is no endDateRelativeType")]
+            }
+            Self::Seasonal(Seasons { seasonal_windows }) => {
+                let inverted = seasonal_windows.iter().enumerate().filter(|(_, window)| window.start_date > window.end_date);
+                let path = |place: usize| vec![Step::from("seasonalWindows"), place.into(), "startDate".into()];
+                inverted.map(|(place, _)| (path(place), "must not be after endDate")).collect()
+            }
+            Self::LengthOfStay(StayLength { length_of_stay_from_days: Some(from), length_of_stay_to_days: Some(to) }) if from > to => {
+                vec![(vec![Step::from("lengthOfStayFromDays")], "must not be above lengthOfStayToDays")]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jsonschema::error::ValidationErrorKind;
+
+    use super::*;
+
+    fn rules(rules: Value) -> Vec<Rule> {
+        serde_json::from_value(rules).unwrap()
+    }
+
+    /// Where a list of rules is at fault: by the schema, else in what the schema cannot say.
+    fn faults(sent: Value) -> Vec<String> {
+        let schema = VisibilityRules::json_schema(&mut crate::operation::inline_generator()).to_value();
+        let options = crate::format::STATIC
+            .iter()
+            .fold(jsonschema::draft202012::options(), |options, format| options.with_format(format.name, format.holds));
+        let validator = options.should_validate_formats(true).build(&schema).unwrap();
+        let place = |error: jsonschema::ValidationError<'_>| match error.kind() {
+            ValidationErrorKind::Required { property } => format!("{}/{}", error.instance_path(), property.as_str().unwrap()),
+            ValidationErrorKind::AdditionalProperties { unexpected } => format!("{}/{}", error.instance_path(), unexpected.join(",")),
+            _ => error.instance_path().to_string(),
+        };
+        let mut places: Vec<String> = validator.iter_errors(&sent).map(place).collect();
+        if places.is_empty() {
+            let issues = VisibilityRules(rules(sent)).into_rules(&["data"]).err().unwrap_or_default();
+            places = issues.iter().map(|issue| serde_json::to_string(&issue.path).unwrap()).collect();
+        }
+        places.sort();
+        places.dedup();
+        places
+    }
+
+    #[test]
+    fn every_fault_is_named_where_it_stands() {
+        for (sent, expected) in [
+            (json!(null), vec![""]),
+            (json!([5, {}]), vec!["/0", "/1/ruleCategory"]),
+            (json!([{ "ruleCategory": "moon_phase", "daysBefore": -1 }]), vec!["/0/ruleCategory"]),
+            (json!([{ "ruleCategory": "seasonal", "colour": 1 }]), vec!["/0/colour", "/0/seasonalWindows"]),
+            (json!([{ "ruleCategory": "seasonal", "seasonalWindows": [] }]), vec!["/0/seasonalWindows"]),
+            (json!([{ "ruleCategory": "seasonal", "seasonalWindows": null }]), vec!["/0/seasonalWindows"]),
+            (
+                json!([{ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2026-02-30", "name": "Lent" }] }]),
+                vec!["/0/seasonalWindows/0/endDate", "/0/seasonalWindows/0/name", "/0/seasonalWindows/0/startDate"],
+            ),
+            (
+                json!([
+                    { "ruleCategory": "relative_date", "startDateRelativeType": "noon", "daysBefore": -1, "daysAfter": 1.5, "daysAfterTimeUnit": "week" },
+                    { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": -1, "lengthOfStayToDays": "3" },
+                    { "ruleCategory": "booking_source", "sourceRuleType": "some", "includedBookingSources": "direct" },
+                    { "ruleCategory": "verification_status", "verificationStatuses": ["verified", "certified"] },
+                ]),
+                vec![
+                    "/0/daysAfter",
+                    "/0/daysAfterTimeUnit",
+                    "/0/daysBefore",
+                    "/0/startDateRelativeType",
+                    "/1/lengthOfStayFromDays",
+                    "/1/lengthOfStayToDays",
+                    "/2/includedBookingSources",
+                    "/2/sourceRuleType",
+                    "/3/verificationStatuses/1",
+                ],
+            ),
+            (json!([{ "ruleCategory": "booking_source" }]), vec!["/0/sourceRuleType"]),
+            (json!([{ "ruleCategory": "booking_source", "sourceRuleType": "only_selected" }]), vec!["/0/includedBookingSources"]),
+            (
+                json!([{ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": null }]),
+                vec!["/0/includedBookingSources"],
+            ),
+            (
+                json!([{ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": [] }]),
+                vec!["/0/includedBookingSources"],
+            ),
+            (json!([{ "ruleCategory": "verification_status", "verificationStatuses": [] }]), vec!["/0/verificationStatuses"]),
+            (
+                json!([
+                    { "ruleCategory": "relative_date", "daysBefore": 2 },
+                    { "ruleCategory": "seasonal", "seasonalWindows": [
+                        { "startDate": "2026-01-01", "endDate": "2026-01-01" }, { "startDate": "2026-01-02", "endDate": "2026-01-01" },
+                    ] },
+                    { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 4, "lengthOfStayToDays": 3 },
+                    { "ruleCategory": "length_of_stay" },
+                ]),
+                vec![
+                    r#"["data","visibilityRules",0,"startDateRelativeType"]"#,
+                    r#"["data","visibilityRules",1,"seasonalWindows",1,"startDate"]"#,
+                    r#"["data","visibilityRules",2,"lengthOfStayFromDays"]"#,
+                    r#"["data","visibilityRules",3,"ruleCategory"]"#,
+                ],
+            ),
+        ] {
+            assert_eq!(faults(sent.clone()), expected, "{sent}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_sent_is_taken() {
+        let every = json!([
+            { "ruleCategory": "relative_date", "startDateRelativeType": null, "daysBefore": null, "endDateRelativeType": "check_out_time" },
+            { "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2026-06-01", "endDate": "2026-06-01" }] },
+            { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 3, "lengthOfStayToDays": 3 },
+            { "ruleCategory": "booking_source", "sourceRuleType": "all_except_selected", "excludedBookingSources": [] },
+            { "ruleCategory": "verification_status", "verificationStatuses": ["unverified", "pending", "verified", "failed"] },
+        ]);
+        assert_eq!(faults(every), [""; 0]);
+        for unit in ["day", "hour"] {
+            for anchor in ["before_check_in", "after_check_in", "before_check_out", "after_check_out", "check_in_time", "check_out_time"] {
+                let rule =
+                    json!({ "ruleCategory": "relative_date", "endDateRelativeType": anchor, "daysAfter": 1, "daysAfterTimeUnit": unit });
+                assert_eq!(faults(json!([rule])), [""; 0], "{anchor} {unit}");
+            }
+        }
+        let nothing_excluded = json!([{ "ruleCategory": "booking_source", "sourceRuleType": "all_except_selected" }]);
+        assert_eq!(faults(nothing_excluded), [""; 0]);
+    }
+
+    #[test]
+    fn a_rule_keeps_the_fields_of_its_category() {
+        let sent = json!([
+            { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 3, "daysBefore": "soon", "sourceRuleType": 5, "seasonalWindows": {} },
+            { "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": null, "verificationStatuses": null },
+        ]);
+        assert_eq!(faults(sent.clone()), [""; 0]);
+        let kept = json!([
+            { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 3 },
+            { "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in" },
+        ]);
+        assert_eq!(serde_json::to_value(rules(sent)).unwrap(), kept);
+    }
+
+    #[test]
+    fn an_answer_fits_its_schema() {
+        let schema = Rule::json_schema(&mut crate::operation::inline_generator()).to_value();
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        let example = rules(json!([schema["examples"][0]]));
+        assert_eq!(serde_json::to_value(&example[0]).unwrap(), schema["examples"][0]);
+        assert!(validator.is_valid(&schema["examples"][0]));
+        assert!(!validator.is_valid(&json!({ "ruleCategory": "seasonal" })));
+    }
+}
