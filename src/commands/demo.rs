@@ -1,5 +1,7 @@
 //! `vestibule demo`: a ready-made organization built from real listings, on a throwaway database.
 
+mod precheckin;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ use super::local::Local;
 use crate::access::{self, Permission};
 use crate::ambient::{Clock, Ids};
 use crate::config::ServeFlags;
-use crate::server::Server;
+use crate::server::{self, Server};
 use crate::service::Service;
 
 /// Listings of Barcelona's largest managers; see `data/README.md` for their source and licence.
@@ -40,8 +42,9 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     let directory = tempfile::tempdir().map_err(|error| format!("no place for a throwaway database: {error}"))?;
     flags.database.database_url = format!("sqlite:{}", directory.path().join("demo.db").display());
     let platform_key = flags.platform_key.get_or_insert_with(|| access::token("pk_", &Ids::default())).clone();
+    // Before anything is served, and so without a rate limit.
+    let built = build(&server::offline(&flags.database, Clock::system()).await?).await?;
     let server = Server::start(flags, Clock::system()).await?;
-    let built = build(&server.service, platform_key.clone()).await?;
     super::announce(&server)?;
     super::print(&banner(&server.service.public_url, &platform_key, &built))?;
     super::until_told_to_stop(server).await
@@ -51,28 +54,33 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
 struct Built {
     organization: Uuid,
     api_key: String,
-    stay_url: String,
+    /// The token of a stay to look at.
+    stay_token: String,
+    /// The reservation of that stay.
+    reservation: String,
     flats: usize,
     districts: usize,
+    steps: usize,
 }
 
 fn banner(base: &str, platform_key: &str, built: &Built) -> String {
-    let Built { organization, api_key, stay_url, flats, districts } = built;
+    let Built { organization, api_key, stay_token, reservation, flats, districts, steps } = built;
     format!(
-        "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} reservations.\n\n\
+        "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} reservations, {steps} pre-check-in steps.\n\n\
          \x20 base URL      {base}/api/v1\n\
          \x20 API key       {api_key}\n\
-         \x20 guest link    {stay_url}\n\
+         \x20 guest link    {base}/stay/{stay_token}\n\
          \x20 docs          {base}/docs\n\
          \x20 platform key  {platform_key}\n\
          \x20 organization  {organization}\n\n\
          \x20 Try:\n\n\
-         \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/portals\n\n"
+         \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/portals\n\
+         \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/reservations/{reservation}/explain\n\n"
     )
 }
 
-async fn build(service: &Arc<Service>, platform_key: String) -> Result<Built, String> {
-    let platform = Local { service, token: platform_key };
+async fn build(service: &Arc<Service>) -> Result<Built, String> {
+    let platform = Local { service, token: service.settings.platform_key.clone().unwrap_or_default() };
     let now = service.clock.now();
     let organization = service.ids.uuid(now);
     let at = [("organizationId", organization.to_string())];
@@ -85,18 +93,22 @@ async fn build(service: &Arc<Service>, platform_key: String) -> Result<Built, St
 
     let portfolio = Portfolio::read(&service.ids, now)?;
     let (reservations, first) = portfolio.reservations(&service.ids, now)?;
-    let records: Vec<Value> = portfolio.records.iter().cloned().chain(reservations).collect();
+    let accounts = precheckin::records(&service.ids, now);
+    let records: Vec<Value> = portfolio.records.iter().chain(&reservations).chain(&accounts).cloned().collect();
     platform.call("sync", &at, json!({ "isInitialSync": true, "records": records })).await?;
     let api = Local { service, token: api_key.clone() };
-    portals(&api, &portfolio).await?;
+    let portals = portals(&api, &portfolio).await?;
+    let steps = precheckin::build(&api, &portfolio, &accounts, &portals).await?;
     let of_first: Vec<(&str, &str)> = at.iter().copied().chain([("reservationId", first.as_str())]).collect();
     let link = platform.call("createGuestLink", &of_first, json!({})).await?;
     Ok(Built {
         organization,
         api_key,
-        stay_url: link["url"].as_str().unwrap_or_default().to_owned(),
+        stay_token: link["token"].as_str().unwrap_or_default().to_owned(),
+        reservation: first,
         flats: portfolio.flats.len(),
         districts: portfolio.districts.len(),
+        steps,
     })
 }
 
@@ -151,13 +163,16 @@ impl Portfolio {
             let day = |days: i64| today.checked_add(days.days()).map_err(|error| error.to_string());
             let begins = i64::try_from(number).unwrap_or(0) * 2 - 7;
             let begins = if number == 0 { 1 } else { begins };
+            // Some stay for a month, and some book late: there are steps for either.
+            let nights = if number % 8 == 5 { 33 } else { 4 };
+            let booked = if number % 4 == 3 { begins.min(0) - 1 } else { -30 };
             let id = ids.uuid(now);
             if number == 0 {
                 first = id.to_string();
             }
             stays.push(json!({ "kind": "reservation", "id": id, "data": {
                 "propertyId": flat, "status": "confirmed", "channel": if number % 3 == 0 { "direct" } else { "booking.com" },
-                "bookedAt": format!("{}T10:00:00.000Z", day(-30)?), "checkIn": day(begins)?, "checkOut": day(begins + 4)?,
+                "bookedAt": format!("{}T10:00:00.000Z", day(booked)?), "checkIn": day(begins)?, "checkOut": day(begins + nights)?,
                 "guest": { "firstName": name, "language": language }, "adults": 2, "isReturningGuest": number % 5 == 0,
             } }));
         }
@@ -165,10 +180,10 @@ impl Portfolio {
     }
 }
 
-/// Three portals, each with a branding: for a district, for a kind of room by its tag, and for one flat.
-async fn portals(api: &Local<'_>, portfolio: &Portfolio) -> Result<(), String> {
+/// Three portals, each with a branding: for a district, for a kind of room by its tag, and for one flat. Their ids.
+async fn portals(api: &Local<'_>, portfolio: &Portfolio) -> Result<[Value; 3], String> {
     let looks = [
-        ("Barcelona Flats", "#0E7490", "#155E75", "Welcome to Barcelona! The city tax is paid on arrival."),
+        ("Barcelona Flats", "#0E7490", "#155E75", "Welcome to Barcelona! Our team answers from 9:00 to 21:00."),
         ("Rambla Rooms", "#9D174D", "#831843", "Breakfast is served from 8:00 to 10:30."),
         ("Casa Signature", "#1F2937", "#92400E", "Your host will meet you at the door."),
     ];
@@ -202,5 +217,5 @@ async fn portals(api: &Local<'_>, portfolio: &Portfolio) -> Result<(), String> {
     api.call("addEntityScopes", &[], scope(&district, "propertyGroupIds", portfolio.districts.get(DISTRICT))).await?;
     api.call("addEntityScopes", &[], scope(&rooms, "tagIds", portfolio.tags.get(ROOM_TYPE))).await?;
     api.call("addEntityScopes", &[], scope(&signature, "propertyIds", portfolio.flats.get(1))).await?;
-    Ok(())
+    Ok([district, rooms, signature].map(|mut portal| portal["id"].take()))
 }

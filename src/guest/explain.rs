@@ -111,6 +111,7 @@ fn manuals(context: &mut Context<'_, '_>, stay: &Stay, names: &Names, at: Timest
         let target = assigned.get(&manual.id).copied();
         let verdict = facts.as_ref().and_then(|facts| super::manuals::judge(&manual, facts, at));
         let (is_shown, reason) = match verdict {
+            _ if stay.flat.is_none() => (false, Reason::new("no_property", "The reservation has no property yet.")),
             _ if target.is_none() => {
                 (false, Reason::new("not_assigned", "The manual is not assigned to the property, its group or its tags."))
             }
@@ -134,7 +135,9 @@ fn closest(context: &mut Context<'_, '_>, entity_type: EntityType, stay: &Stay) 
 
 /// Whether a guest gets a step, and the first rule that says so: the step's own before the portal's.
 fn judge(step: &Step, is_assigned: bool, stay: &Stay, facts: &StayFacts) -> (bool, Reason) {
-    let refusal = if !is_assigned {
+    let refusal = if stay.flat.is_none() {
+        Some(Reason::new("no_property", "The reservation has no property yet."))
+    } else if !is_assigned {
         Some(Reason::new("not_assigned", "The step is not assigned to the property, its group, its tags or its portal."))
     } else if !step.is_active {
         Some(Reason::new("inactive", "The step is not active."))

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::messages::{self, Message};
@@ -15,7 +14,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::moment::Moment;
 use crate::operation::Object;
-use crate::precheck::{FlagAction, StepType, WriteOnly, identity_actions};
+use crate::precheck::{self, FlagAction, StepSettings, StepType, identity_actions};
 
 /// What a guest has handed in.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -23,7 +22,7 @@ use crate::precheck::{FlagAction, StepType, WriteOnly, identity_actions};
 pub(super) struct HandedIn {
     status: PrecheckinStatus,
     submitted_at: Option<Moment>,
-    /// The steps the stay gets, in guest order.
+    /// The steps the stay gets, in guest order, and after them those that were answered and are no longer shown.
     steps: Vec<HandedInStep>,
     /// What the guest wrote, oldest first.
     messages: Vec<Message>,
@@ -36,20 +35,21 @@ struct HandedInStep {
     id: Uuid,
     nickname: String,
     step_type: StepType,
+    /// Whether the stay gets it now. What was answered before it no longer did is kept.
+    is_shown: bool,
     is_complete: bool,
     /// As the guest sent them.
     answers: Option<Object>,
     saved_at: Option<Moment>,
-    #[schemars(with = "Value")]
-    settings: WriteOnly,
+    settings: StepSettings,
     /// What each identity check leads to, for an identity check.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     identity_actions: Option<BTreeMap<&'static str, FlagAction>>,
 }
 
-impl From<Asked> for HandedInStep {
-    fn from(asked: Asked) -> Self {
+impl HandedInStep {
+    fn new(asked: Asked, is_shown: bool) -> Self {
         let is_complete = asked.is_complete();
         let Asked { step, answers } = asked;
         let (answers, saved_at) = answers.unzip();
@@ -57,12 +57,13 @@ impl From<Asked> for HandedInStep {
             (step.step_type == StepType::IdentityCheck).then(|| identity_actions(step.write_only.identity_flag_policy.as_ref()));
         Self {
             id: step.id,
-            nickname: step.nickname,
+            nickname: step.nickname.clone(),
             step_type: step.step_type,
+            is_shown,
             is_complete,
             answers,
             saved_at,
-            settings: step.write_only,
+            settings: StepSettings::from(step),
             identity_actions,
         }
     }
@@ -72,10 +73,19 @@ impl From<Asked> for HandedInStep {
 pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HandedIn> {
     let stay = Stay::load(context, reservation)?;
     let precheckin = Precheckin::load(context, &stay)?;
+    let status = precheckin.status();
+    let Precheckin { steps, earlier, submitted, .. } = precheckin;
+    let mut earlier_steps = Vec::new();
+    for (id, answers) in earlier {
+        earlier_steps.extend(precheck::one(context, id)?.map(|step| Asked { step, answers: Some(answers) }));
+    }
+    earlier_steps.sort_by_key(|asked| asked.step.created_at);
+    let shown = steps.into_iter().map(|asked| HandedInStep::new(asked, true));
+    let earlier = earlier_steps.into_iter().map(|asked| HandedInStep::new(asked, false));
     Ok(HandedIn {
-        status: precheckin.status(),
-        submitted_at: precheckin.submitted.map(|(_, at)| at),
-        steps: precheckin.steps.into_iter().map(HandedInStep::from).collect(),
+        status,
+        submitted_at: submitted.map(|(_, at)| at),
+        steps: shown.chain(earlier).collect(),
         messages: messages::of(context, reservation)?,
     })
 }

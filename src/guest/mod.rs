@@ -1,6 +1,7 @@
 //! What this guest of this flat sees now.
 
 mod explain;
+pub mod form;
 mod handed_in;
 mod manuals;
 mod markdown;

@@ -90,6 +90,8 @@ pub(super) struct Precheckin {
     pub is_enabled: bool,
     /// The steps the stay gets, in guest order.
     pub steps: Vec<Asked>,
+    /// What was answered to steps that the stay no longer gets.
+    pub earlier: HashMap<Uuid, (Object, Moment)>,
     /// What became of it when it was submitted.
     pub submitted: Option<(PrecheckinStatus, Moment)>,
 }
@@ -99,8 +101,8 @@ impl Precheckin {
         let is_enabled = stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
         let steps = if is_enabled { shown(context, stay)? } else { Vec::new() };
         let mut answers = answers(context, stay.id)?;
-        let steps = steps.into_iter().map(|step| Asked { answers: answers.remove(&step.id), step }).collect();
-        Ok(Self { is_enabled, steps, submitted: submission(context, stay.id)? })
+        let steps: Vec<Asked> = steps.into_iter().map(|step| Asked { answers: answers.remove(&step.id), step }).collect();
+        Ok(Self { is_enabled, steps, earlier: answers, submitted: submission(context, stay.id)? })
     }
 
     pub(super) fn status(&self) -> PrecheckinStatus {

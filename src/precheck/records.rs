@@ -35,6 +35,11 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<(St
     Ok(Some((step, row.get(1)?)))
 }
 
+/// A step, whoever asks.
+pub(crate) fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Step>> {
+    Ok(find(context, id)?.map(|(step, _)| step))
+}
+
 /// Every step of the organization, in no order.
 pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Step>> {
     steps(&context.rows(&STEPS, [])?)

@@ -158,7 +158,6 @@ pub struct Agreement {
 /// platform gets them with what a guest has handed in, since it is the one that acts on them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the spec's names")]
 pub struct WriteOnly {
     pub identity_flag_policy: Option<IdentityFlagPolicy>,
     pub minimum_guest_age: Option<u32>,
@@ -255,6 +254,27 @@ impl Step {
     pub fn payment_accounts(&self) -> [Option<Uuid>; 3] {
         let Self { charges, write_only, .. } = self;
         [charges.damage_waiver_payment_account_id, charges.security_deposit_payment_account_id, write_only.fees_payment_account_id]
+    }
+}
+
+/// How a step is to be acted on, for the platform that does: what it charges and asks, write-only settings included.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepSettings {
+    is_manual_review_enabled: bool,
+    fee_product_ids: Vec<Uuid>,
+    #[serde(flatten)]
+    charges: Charges,
+    #[serde(flatten)]
+    agreement: Agreement,
+    #[serde(flatten)]
+    write_only: WriteOnly,
+}
+
+impl From<Step> for StepSettings {
+    fn from(step: Step) -> Self {
+        let Step { is_manual_review_enabled, fee_product_ids, charges, agreement, write_only, .. } = step;
+        Self { is_manual_review_enabled, fee_product_ids, charges, agreement, write_only }
     }
 }
 

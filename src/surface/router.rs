@@ -10,11 +10,16 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request as HttpRequest, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodFilter, get, on};
+use axum::routing::{MethodFilter, get, on, post};
 use futures_util::FutureExt as _;
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
+};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http_body_util::{BodyExt as _, Limited};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
@@ -24,6 +29,8 @@ use uuid::Uuid;
 use super::observe::{self, Metrics, Served};
 use super::{docs, openapi, tools};
 use crate::error::{Error, Kind};
+use crate::format;
+use crate::guest::form::{self, Fields, Form, Refused, Visit};
 use crate::guest::{self, GuestView};
 use crate::operation::{Operation, Surface};
 use crate::pipeline::{self, Outcome, Payload, Request, error_body};
@@ -31,6 +38,13 @@ use crate::service::Service;
 
 /// Answers at least this large are compressed, for clients that accept it.
 const COMPRESS_FROM: u64 = 1_024;
+
+/// How long a browser may take to send a form.
+const FORM_DEADLINE: Duration = Duration::from_secs(30);
+
+/// The page of a stay has no script and loads nothing but pictures; its forms go to where it came from.
+const PAGE_POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src http: https:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /// The request's id, given at the door.
 #[derive(Clone, Copy)]
@@ -50,6 +64,9 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String]) -> R
         .compress_when(SizeAbove::new(COMPRESS_FROM).and(NotForContentType::SSE));
     let routes = routes
         .route("/stay/{token}", get(stay_page))
+        .route("/stay/{token}/steps/{stepId}", post(step_form))
+        .route("/stay/{token}/submit", post(|state, params, request| stay_form(Form::Submit, state, params, request)))
+        .route("/stay/{token}/messages", post(|state, params, request| stay_form(Form::Message, state, params, request)))
         .route("/api/v1/openapi.json", get(openapi_document))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
@@ -127,9 +144,12 @@ fn request_id(parts: &Parts) -> Uuid {
 
 fn request_for(id: Uuid, params: &RawPathParams, parts: Parts, body: Body) -> Request {
     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    Request { id, path, query: query(&parts), headers: parts.headers, payload: Payload::Body(body) }
+}
+
+fn query(parts: &Parts) -> Vec<(String, String)> {
     let query = parts.uri.query().unwrap_or_default();
-    let query = form_urlencoded::parse(query.as_bytes()).map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-    Request { id, path, query, headers: parts.headers, payload: Payload::Body(body) }
+    form_urlencoded::parse(query.as_bytes()).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
 }
 
 fn respond(outcome: Outcome, surface: Surface) -> Response {
@@ -191,28 +211,151 @@ async fn stay_page(State(service): State<Arc<Service>>, params: PathParams, requ
     let (parts, body) = request.into_parts();
     let id = request_id(&parts);
     let Some(params) = readable(params) else { return refuse(&Error::not_found("Route"), id) };
-    let Some(operation) = crate::operations().iter().find(|operation| operation.id == "getStay") else {
-        return refuse(&Error::internal("no guest view"), id);
-    };
+    let path = page_path(&service, parameter(&params, "token"));
     let request = request_for(id, &params, parts, body);
-    let asked = request.query.iter().find(|(name, _)| name == "language").map(|(_, value)| value.clone());
-    let outcome = pipeline::handle(&service, operation, request).await;
-    let mut envelope: serde_json::Value = serde_json::from_str(&outcome.body).unwrap_or_default();
-    let view = serde_json::from_value::<GuestView>(envelope["data"].take());
-    let page = match view {
-        Ok(view) => guest::render(&view, asked.as_deref()),
-        Err(_) => guest::render_missing(envelope["error"]["message"].as_str().unwrap_or_default()),
+    let visit = Visit::of(&request.query);
+    let mut response = match ask::<GuestView>(&service, "getStay", request).await {
+        Ok(view) => page(200, guest::render(&view, &path, &visit, None), id),
+        Err(refusal) => missing_page(&refusal, id),
     };
-    let Ok(page) = page else { return refuse(&Error::internal("a page did not render"), id) };
-    let policy =
-        "default-src 'none'; style-src 'unsafe-inline'; img-src http: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    response.extensions_mut().insert(Served("getStayPage"));
+    response
+}
+
+/// The form of a step.
+async fn step_form(state: State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
+    let named = params.as_ref().ok().map(|params| parameter(params, "stepId")).filter(|text| format::is_uuid(text));
+    match named.and_then(|text| text.parse::<Uuid>().ok()) {
+        Some(step) => stay_form(Form::Step(step), state, params, request).await,
+        None => not_found(request).await,
+    }
+}
+
+/// A form of the page: the operation it stands for, as any other caller would ask for it, and then the page again. The view
+/// comes first, since it says who may and what kind of step the fields belong to; only then is a body looked at.
+async fn stay_form(form: Form, State(service): State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
+    let (parts, body) = request.into_parts();
+    let id = request_id(&parts);
+    let Some(params) = readable(params) else { return refuse(&Error::not_found("Route"), id) };
+    let token = parameter(&params, "token").to_owned();
+    let path = page_path(&service, &token);
+    // Of the address a form goes by the language only: another moment is for looking at.
+    let visit = Visit { language: Visit::of(&query(&parts)).language, ..Visit::default() };
+    let asked = visit.language.iter().map(|language| ("language".to_owned(), language.clone())).collect();
+    let looking = page_request(id, &token, None, asked, Body::empty());
+    let mut response = match ask::<GuestView>(&service, "getStay", looking).await {
+        Err(refusal) => missing_page(&refusal, id),
+        Ok(view) => {
+            let fields = read_form(&parts.headers, body).await;
+            match send_form(&service, id, &token, form, &view, fields.as_deref()).await {
+                Ok(answer) => {
+                    let (place, note) = form::after(form, &view.precheckin.steps, answer);
+                    redirect(&form::landing(&path, visit.language.as_deref(), place, note), id)
+                }
+                Err(status) => {
+                    let refused = Refused { form, status, fields: fields.unwrap_or_default() };
+                    page(status, guest::render(&view, &path, &visit, Some(&refused)), id)
+                }
+            }
+        }
+    };
+    response.extensions_mut().insert(Served(match form {
+        Form::Step(_) => "saveStepAnswersPage",
+        Form::Submit => "submitPrecheckinPage",
+        Form::Message => "sendGuestMessagePage",
+    }));
+    response
+}
+
+/// What the operation behind a form answers, or the status with which it, or the form, was refused.
+async fn send_form(
+    service: &Arc<Service>,
+    id: Uuid,
+    token: &str,
+    form: Form,
+    view: &GuestView,
+    fields: Option<&[(String, String)]>,
+) -> Result<Value, u16> {
+    let fields = fields.ok_or_else(|| Kind::Validation.status())?;
+    let input = form::input(form, &view.precheckin.steps, fields).map_err(|error| error.kind().status())?;
+    let step = if let Form::Step(step) = form { Some(step) } else { None };
+    let request = page_request(id, token, step, Vec::new(), Body::from(input.to_string()));
+    ask(service, form.operation(), request).await.map_err(|refusal| refusal.status)
+}
+
+/// The fields of a form; nothing where the body is none, is too large or does not arrive.
+async fn read_form(headers: &HeaderMap, body: Body) -> Option<Fields> {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(kind), None) = (types.next(), types.next()) else { return None };
+    let kind = kind.to_str().ok()?.split(';').next()?.trim();
+    if headers.contains_key(CONTENT_ENCODING) || !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return None;
+    }
+    let collected = tokio::time::timeout(FORM_DEADLINE, Limited::new(body, form::BODY_LIMIT).collect()).await;
+    Some(form::parse(&collected.ok()?.ok()?.to_bytes()))
+}
+
+/// A refusal, as far as the page makes use of it.
+struct Refusal {
+    status: u16,
+    message: String,
+}
+
+/// What an operation answers the page.
+async fn ask<T: DeserializeOwned>(service: &Arc<Service>, operation: &str, request: Request) -> Result<T, Refusal> {
+    let broken = || Refusal { status: Kind::Internal.status(), message: Error::from(Kind::Internal).to_string() };
+    let operation = crate::operations().iter().find(|known| known.id == operation).ok_or_else(broken)?;
+    let outcome = pipeline::handle(service, operation, request).await;
+    let mut envelope: Value = serde_json::from_str(&outcome.body).unwrap_or_default();
+    if outcome.status >= 400 {
+        let message = envelope["error"]["message"].as_str().unwrap_or_default().to_owned();
+        return Err(Refusal { status: outcome.status, message });
+    }
+    serde_json::from_value(envelope["data"].take()).map_err(|_| broken())
+}
+
+/// A request of the page's own. It has no headers: what the browser sent is for the page, and the token is the credential.
+fn page_request(id: Uuid, token: &str, step: Option<Uuid>, query: Vec<(String, String)>, body: Body) -> Request {
+    let step = step.map(|step| ("stepId".to_owned(), step.to_string()));
+    let path = [("token".to_owned(), token.to_owned())].into_iter().chain(step).collect();
+    Request { id, path, query, headers: HeaderMap::new(), payload: Payload::Body(body) }
+}
+
+/// A parameter of the path.
+fn parameter<'p>(params: &'p RawPathParams, wanted: &str) -> &'p str {
+    params.iter().find(|(name, _)| *name == wanted).map_or("", |(_, value)| value)
+}
+
+/// Where a browser finds the page of a stay, below whatever the proxy in front puts before the path.
+fn page_path(service: &Service, token: &str) -> String {
+    let prefix = url::Url::parse(&service.public_url).map(|url| url.path().trim_end_matches('/').to_owned());
+    format!("{}/stay/{token}", prefix.unwrap_or_default())
+}
+
+fn missing_page(refusal: &Refusal, id: Uuid) -> Response {
+    page(refusal.status, guest::render_missing(&refusal.message), id)
+}
+
+/// A page, and what keeps it and its address to the guest.
+fn page(status: u16, html: crate::error::Result<String>, id: Uuid) -> Response {
+    let Ok(html) = html else { return refuse(&Error::internal("a page did not render"), id) };
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY)),
     ];
-    let status = StatusCode::from_u16(outcome.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, headers, page).into_response();
-    response.extensions_mut().insert(Served("getStayPage"));
-    response
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, headers, html).into_response()
+}
+
+/// To the page, by GET: going back or loading it again sends no form twice.
+fn redirect(address: &str, id: Uuid) -> Response {
+    let Ok(location) = HeaderValue::from_str(address) else { return refuse(&Error::internal("an address is no header"), id) };
+    let headers = [
+        (LOCATION, location),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    ];
+    (StatusCode::SEE_OTHER, headers).into_response()
 }

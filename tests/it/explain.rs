@@ -292,7 +292,7 @@ on_both! {
         house.update_portal(house.portal, json!({ "isPrecheckinEnabled": false })).await;
         assert_eq!(verdict(&house, house.stay, step).await, no("precheckin_disabled", path));
         let homeless = house.org.reservation(None).await;
-        assert_eq!(verdict(&house, homeless, step).await, no("not_assigned", json!([])));
+        assert_eq!(verdict(&house, homeless, step).await, no("no_property", json!([])));
         let portal = explained(&house, homeless).await["portal"].clone();
         assert_eq!((&portal["id"], &portal["name"], &portal["reason"]["key"]), (&Value::Null, &Value::Null, &json!("no_property")));
 

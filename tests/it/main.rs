@@ -11,6 +11,7 @@ mod idempotency;
 mod limited;
 mod limits;
 mod matrix;
+mod page;
 mod platform;
 mod portals;
 mod precheck;

@@ -46,6 +46,14 @@ pub struct Migrations {
     pub postgres: refinery::Runner,
 }
 
+/// The header of SQLite's index of the write-ahead log, first copy: it changes with every commit of every process.
+/// See "WAL-Index Header" in SQLite's file format documentation.
+const VERSION_LENGTH: usize = 48;
+
+/// A state of the database, told from others without asking it anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version([u8; VERSION_LENGTH]);
+
 /// What a database connection is worth watching for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
@@ -119,6 +127,16 @@ impl Store {
         match &self.0 {
             Backend::Sqlite(sqlite) => sqlite.settle(),
             Backend::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// The state the database is in, where that can be told without asking it: on SQLite. As long as it stays the same,
+    /// what was read before reads the same.
+    #[must_use]
+    pub fn version(&self) -> Option<Version> {
+        match &self.0 {
+            Backend::Sqlite(sqlite) => sqlite.version(),
+            Backend::Postgres(_) => None,
         }
     }
 

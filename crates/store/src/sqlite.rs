@@ -1,5 +1,7 @@
 //! SQLite: a reader thread a core, and one writer thread with group commit.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::job::{self, Answer, Progress};
 use crate::statement::Statement;
 use crate::value::{Columns, Row, Value};
-use crate::{Handle, Load, Transaction, WAIT_LIMIT};
+use crate::{Handle, Load, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
 /// Operations that share one commit at the most: enough to fill an fsync, few enough to answer soon.
 const BATCH: usize = 256;
@@ -27,6 +29,7 @@ pub(crate) struct Sqlite {
     writes: Sender<Write>,
     counts: Arc<Counts>,
     path: Arc<Path>,
+    index: Option<Arc<File>>,
 }
 
 #[derive(Default)]
@@ -66,7 +69,15 @@ impl Sqlite {
         }
         let writer_counts = counts.clone();
         spawn("sqlite-write".into(), move || serve_writes(&connection, &to_write, &writer_counts))?;
-        Ok(Self { reads, writes, counts, path: path.into() })
+        // Beside the database while a connection is open, and these stay open as long as the process.
+        let index = File::open(index_path(path)).ok().map(Arc::new);
+        Ok(Self { reads, writes, counts, path: path.into(), index })
+    }
+
+    pub(crate) fn version(&self) -> Option<Version> {
+        let mut header = [0; VERSION_LENGTH];
+        self.index.as_ref()?.read_exact_at(&mut header, 0).ok()?;
+        Some(Version(header))
     }
 
     pub(crate) async fn read<T, E>(
@@ -117,6 +128,13 @@ impl Sqlite {
     pub(crate) fn load(&self) -> Load {
         Load { queued: self.reads.len() + self.writes.len(), busy: self.counts.busy.load(Ordering::Relaxed), size: self.counts.size }
     }
+}
+
+/// Where SQLite keeps the index of the write-ahead log.
+fn index_path(database: &Path) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push("-shm");
+    path.into()
 }
 
 fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {

@@ -1,9 +1,12 @@
 //! One SQL text for both databases.
 //!
 //! A statement is written with `?1 ?2 …` and, where a list is a parameter, `= any(?3)`. PostgreSQL gets `$1 $2 …`;
-//! SQLite gets `in rarray(?3)`.
+//! SQLite gets `in rarray(?3)`. Row locks, `for update skip locked` and `for key share`, are written as PostgreSQL has them.
 
 use std::sync::OnceLock;
+
+/// How a query may lock the rows it finds.
+const ROW_LOCKS: [&str; 2] = ["for update skip locked", "for key share"];
 
 /// An SQL statement of the program. Made by [`crate::statements!`] only, so that a test can prepare every one.
 pub struct Statement {
@@ -26,12 +29,17 @@ impl Statement {
     }
 
     pub(crate) fn sqlite(&self) -> &str {
-        self.sqlite.get_or_init(|| self.text.replace("= any(?", "in rarray(?"))
+        self.sqlite.get_or_init(|| without_row_locks(&self.text.replace("= any(?", "in rarray(?")))
     }
 
     pub(crate) fn postgres(&self) -> &str {
         self.postgres.get_or_init(|| self.text.replace('?', "$"))
     }
+}
+
+/// A statement for SQLite, which has no row locks and no use for them: whoever writes there is alone.
+fn without_row_locks(text: &str) -> String {
+    ROW_LOCKS.iter().fold(text.to_owned(), |text, lock| text.replace(lock, ""))
 }
 
 /// Declares the statements of a file, and `STATEMENTS`, the list of them.
@@ -61,5 +69,15 @@ mod tests {
         let statement = Statement::new("select 1 from t where a = ?1 and b = any(?2) and c = ?10");
         assert_eq!(statement.sqlite(), "select 1 from t where a = ?1 and b in rarray(?2) and c = ?10");
         assert_eq!(statement.postgres(), "select 1 from t where a = $1 and b = any($2) and c = $10");
+    }
+
+    #[test]
+    fn only_postgres_is_asked_to_lock_rows() {
+        let claim = Statement::new("with f as (select id from t where a = any(?1) for update skip locked) delete from t");
+        assert_eq!(claim.sqlite(), "with f as (select id from t where a in rarray(?1) ) delete from t");
+        assert_eq!(claim.postgres(), "with f as (select id from t where a = any($1) for update skip locked) delete from t");
+        let hold = Statement::new("select 1 from t where a = ?1 for key share");
+        assert_eq!(hold.sqlite(), "select 1 from t where a = ?1 ");
+        assert_eq!(hold.postgres(), "select 1 from t where a = $1 for key share");
     }
 }

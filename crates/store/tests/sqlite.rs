@@ -13,6 +13,11 @@ store::statements! {
     SOME = "select name from thing where id = any(?1) order by id";
     /// A row with a name that must not be null.
     BROKEN = "insert into thing (id, name) values (?1, null)";
+    /// Claims rows as one of several nodes would.
+    CLAIM = "with free as (select id from thing where id = any(?1) and name <> ?2 order by id for update skip locked)
+        update thing set name = ?2 where id in (select id from free) returning id";
+    /// Holds a row.
+    HOLD = "select name from thing where id = ?1 for key share";
 }
 
 struct Opened {
@@ -135,6 +140,24 @@ async fn lists_are_parameters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn row_locks_are_not_asked_of_it() {
+    let opened = open();
+    for number in 1..=3 {
+        opened.store.write(move |tx| insert(tx, number)).await.unwrap();
+    }
+    let claim = || async {
+        let claimed = opened.store.write(|tx| tx.rows(&CLAIM, &[Value::Uuids(vec![id(1), id(3), id(9)]), Value::from("claimed")])).await;
+        let mut claimed: Vec<uuid::Uuid> = claimed.unwrap().iter().map(|row| row.get(0).unwrap()).collect();
+        claimed.sort();
+        claimed
+    };
+    assert_eq!(claim().await, [id(1), id(3)]);
+    assert!(claim().await.is_empty(), "nothing is claimed twice");
+    let held = opened.store.read(|tx| tx.row(&HOLD, &[Value::Uuid(id(3))])).await.unwrap().unwrap();
+    assert_eq!(held.get::<String>(0).unwrap(), "claimed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_someone_else_holds_is_unavailable_and_then_is_not() {
     let opened = open();
     let path = opened.url.strip_prefix("sqlite:").unwrap();
@@ -177,4 +200,20 @@ fn what_cannot_be_opened_is_told() {
         let refused = Store::open(url, &migrations()).map(drop);
         assert!(matches!(refused, Err(Error::Configuration(_))), "{url}: {refused:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_version_changes_with_every_commit_of_every_connection() {
+    let opened = open();
+    let other = Store::open(&opened.url, &migrations()).unwrap();
+    let write = |store: Store, number| async move { store.write(move |tx| insert(tx, number)).await.unwrap() };
+    write(opened.store.clone(), 1).await;
+    let before = opened.store.version().unwrap();
+    assert_eq!(count(&opened.store).await, 1);
+    assert_eq!(opened.store.version(), Some(before), "reading changes nothing");
+    write(opened.store.clone(), 2).await;
+    let after = opened.store.version().unwrap();
+    assert_ne!(after, before);
+    write(other, 3).await;
+    assert_ne!(opened.store.version().unwrap(), after, "another writer of the same file");
 }

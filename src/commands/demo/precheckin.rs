@@ -68,6 +68,7 @@ const fn ask(kind: &'static str, text: Text) -> Ask {
     Ask { kind, text, is_required: true, options: &[], after: None }
 }
 
+/// What is asked of everyone in two districts.
 const ARRIVAL: &[Ask] = &[
     Ask {
         options: &[["By plane", "En avión", "En avion"], ["By train", "En tren", "En train"], ["By car", "En coche", "En voiture"]],
@@ -103,14 +104,17 @@ const ARRIVAL: &[Ask] = &[
     },
 ];
 
+/// What is asked where the host opens the door.
 const MEETING: &[Ask] =
     &[ask("free_form_input", ["On which number do we reach you?", "¿En qué número te encontramos?", "À quel numéro vous joindre ?"])];
 
+/// Questions that are not asked yet.
 const PETS: &[Ask] = &[
     ask("yes_no", ["Are you bringing a pet?", "¿Traes una mascota?", "Amenez-vous un animal ?"]),
     Ask { after: Some((0, 0)), ..ask("free_form_input", ["Which one?", "¿Cuál?", "Lequel ?"]) },
 ];
 
+/// What guests of a whole flat agree to.
 const HOUSE_RULES: Text = [
     "1. Nobody but the guests of this pre-check-in stays overnight, and there are no parties.\n\
      2. Quiet from 22:00 to 8:00, on the stairs and the terrace too.\n\
@@ -129,12 +133,14 @@ const HOUSE_RULES: Text = [
      5. Signalez ce qui a été cassé. Les dégâts au-delà de l’usure sont retenus sur le dépôt de garantie.",
 ];
 
+/// What stands above the tourist tax.
 const TAX_EXPLAINED: Text = [
     "The city and Catalonia tax each guest and night. We collect the tax and pass it on.",
     "La ciudad y Cataluña cobran por huésped y noche. Recaudamos la tasa y la ingresamos.",
     "La ville et la Catalogne taxent chaque voyageur et chaque nuit. Nous percevons la taxe et la reversons.",
 ];
 
+/// What stands above the deposit.
 const DEPOSIT_EXPLAINED: Text = [
     "We hold 200 € on your card two days before you arrive, and release them a week after you have left. Or take the damage \
      waiver for 25 €, and nothing is held.",
@@ -250,7 +256,7 @@ fn about_money(records: &[Value]) -> Vec<Step> {
 fn switched_off() -> Vec<Step> {
     let terms = json!({ "contractTemplateText": "The roof terrace is open until midnight in July and August." });
     let permit = json!({ "requiredDocumentTypes": ["parking_permit"] });
-    let steps = vec![
+    let steps = [
         Step { questions: PETS, ..step("additional_questions", "Pets, a draft", &[District(DISTRICT)], json!({ "sortOrder": 2 })) },
         step("agreement", "Terms of last summer", &[], terms),
         step("document_upload", "Parking permit", WHOLE_FLATS, permit),
