@@ -52,6 +52,12 @@ impl Clock {
         }
     }
 
+    /// [`Clock::elapsed`] of a manual clock: what other machines are told instead of asking their own. `None` of the machine's.
+    #[must_use]
+    pub fn staged(&self) -> Option<Duration> {
+        matches!(self.0, Source::Manual(_)).then(|| self.elapsed())
+    }
+
     /// Moves a manual clock forward; the machine's clock cannot be moved.
     pub fn advance(&self, by: Duration) {
         if let Source::Manual(time) = &self.0 {

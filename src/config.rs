@@ -68,6 +68,15 @@ pub struct ServeFlags {
     /// How long a receiver may take to answer.
     #[arg(long, env = "VESTIBULE_WEBHOOK_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub webhook_timeout: Duration,
+    /// How long a delivery that is over stays in the log, from when it was made.
+    #[arg(long, env = "VESTIBULE_DELIVERY_RETENTION", default_value = "168h", value_parser = duration)]
+    pub delivery_retention: Duration,
+    /// How long a device that went offline has to be back before `device.reconnected` fires.
+    #[arg(long, env = "VESTIBULE_DEVICE_RECONNECT_DELAY", default_value = "10m", value_parser = duration)]
+    pub device_reconnect_delay: Duration,
+    /// Where photos of reviews are whose key is no address itself; without it those are 404.
+    #[arg(long, env = "VESTIBULE_FILES_URL", value_name = "URL", value_parser = files_url)]
+    pub files_url: Option<String>,
     /// A LibreTranslate-compatible service; without one nothing is machine-translated.
     #[arg(long, env = "VESTIBULE_TRANSLATOR_URL", value_name = "URL", value_parser = translator_url)]
     pub translator_url: Option<String>,
@@ -143,6 +152,10 @@ fn translator_url(text: &str) -> Result<String, String> {
     address(text, "https://translate.example.com")
 }
 
+fn files_url(text: &str) -> Result<String, String> {
+    address(text, "https://files.example.com")
+}
+
 fn stock_photos_url(text: &str) -> Result<String, String> {
     address(text, "https://api.unsplash.com")
 }
@@ -174,6 +187,7 @@ mod tests {
         assert_eq!(public_url("https://stay.example.com/guests/").as_deref(), Ok("https://stay.example.com/guests"));
         assert_eq!(translator_url("http://localhost:5000/").as_deref(), Ok("http://localhost:5000"));
         assert_eq!(stock_photos_url("https://api.unsplash.com").as_deref(), Ok("https://api.unsplash.com"));
+        assert_eq!(files_url("https://files.example.com/photos/").as_deref(), Ok("https://files.example.com/photos"));
         for text in ["*", "null", "not an origin", "https://app.example/", "https://app.example/path", "ftp://x", "app.example"] {
             assert!(origin(text).is_err(), "{text}");
         }

@@ -7,10 +7,16 @@ use uuid::Uuid;
 use crate::access::{Access, Organization, Permission, Reach, Settings};
 use crate::ambient::Ids;
 use crate::error::{Error, Result};
+use crate::operation::Touches;
+use crate::platform::Photos;
 
 store::statements! {
     /// Begins every write: writers of one organization queue up here, and its revision names the state they leave.
     LOCK_ORGANIZATION = "update organization set revision = revision + 1 where id = ?1 returning doc";
+    /// The same for a write that changes nothing configured.
+    LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + 1 where id = ?1 returning doc";
+    /// Notes that something configured, or what that refers to, changed after all.
+    RAISE_CONFIGURATION = "update organization set revision = revision + 1 where id = ?1";
     /// An organization, for a read.
     ORGANIZATION = "select doc from organization where id = ?1";
 }
@@ -31,6 +37,8 @@ pub struct System<'c, 't> {
     pub ids: &'c Ids,
     /// The address guests and receivers see, without a slash at its end.
     pub public_url: &'c str,
+    /// Makes the addresses of photos.
+    pub photos: &'c Photos,
     /// What is to be woken once this is committed.
     pub wakes: Wakes,
 }
@@ -65,6 +73,7 @@ pub struct Context<'c, 't> {
     pub organization: Organization,
     /// The caller.
     pub access: &'c Access,
+    touches_configuration: bool,
 }
 
 impl<'c, 't> Context<'c, 't> {
@@ -76,18 +85,35 @@ impl<'c, 't> Context<'c, 't> {
     /// An organization that this transaction has read already, for reading on.
     #[must_use]
     pub fn of_known(system: System<'c, 't>, organization: Organization, access: &'c Access) -> Self {
-        Self { system, organization, access }
+        Self { system, organization, access, touches_configuration: false }
     }
 
-    /// Opens an organization for writing: locks it and raises its revision.
-    pub fn for_writing(system: System<'c, 't>, organization: Uuid, access: &'c Access) -> Result<Self> {
-        Self::open(system, organization, access, &LOCK_ORGANIZATION)
+    /// Opens an organization for writing: locks it and raises the revision of what is to change.
+    pub fn for_writing(system: System<'c, 't>, organization: Uuid, access: &'c Access, touches: Touches) -> Result<Self> {
+        let lock = match touches {
+            Touches::Configuration => &LOCK_ORGANIZATION,
+            Touches::Stream => &LOCK_FOR_STREAM,
+        };
+        Self::open(system, organization, access, lock)
+    }
+
+    /// Notes that something configured, or what that refers to, changed in a write that may not have been opened for it.
+    pub fn touch_configuration(&mut self) {
+        self.touches_configuration = true;
+    }
+
+    /// Ends a write: raises the revision that was not raised when it was opened, where it has to be.
+    pub fn close(&mut self, opened_for: Touches) -> Result<()> {
+        if self.touches_configuration && opened_for != Touches::Configuration {
+            self.execute(&RAISE_CONFIGURATION, [])?;
+        }
+        Ok(())
     }
 
     fn open(system: System<'c, 't>, id: Uuid, access: &'c Access, statement: &'static Statement) -> Result<Self> {
         let row = system.tx.row(statement, &[id.into()])?.ok_or_else(|| Error::not_found("Organization"))?;
         let store::Json(settings): store::Json<Settings> = row.get(0)?;
-        Ok(Self { system, organization: Organization { id, settings }, access })
+        Ok(Self { system, organization: Organization { id, settings }, access, touches_configuration: false })
     }
 
     /// The rows of a query; the organization is `?1`, the given parameters follow.
@@ -136,6 +162,12 @@ impl<'c, 't> Context<'c, 't> {
     #[must_use]
     pub fn public_url(&self) -> &str {
         self.system.public_url
+    }
+
+    /// Makes the addresses of photos.
+    #[must_use]
+    pub fn photos(&self) -> &Photos {
+        self.system.photos
     }
 
     /// What the caller reaches.

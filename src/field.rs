@@ -325,9 +325,15 @@ impl HexColor {
 /// A name as names are compared: trimmed, NFC, full case folding. The same on both databases.
 #[must_use]
 pub fn folded(name: &str) -> String {
+    case_folded(name.trim())
+}
+
+/// A text as it is searched for and in: the same without regard to case, blanks and all.
+#[must_use]
+pub fn case_folded(text: &str) -> String {
     use caseless::Caseless as _;
     use unicode_normalization::UnicodeNormalization as _;
-    name.trim().nfc().default_case_fold().nfc().collect()
+    text.nfc().default_case_fold().nfc().collect()
 }
 
 #[cfg(test)]

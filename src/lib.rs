@@ -23,6 +23,7 @@ pub mod platform;
 pub mod portals;
 pub mod precheck;
 pub mod scopes;
+pub mod search;
 pub mod server;
 pub mod service;
 pub mod surface;
@@ -42,6 +43,7 @@ pub fn operations() -> &'static [Operation] {
             manuals::operations(),
             portals::operations(),
             scopes::operations(),
+            search::operations(),
             translations::operations(),
             webhooks::operations(),
             guest::operations(),
@@ -60,12 +62,14 @@ pub fn statements() -> Vec<&'static store::Statement> {
     [
         access::STATEMENTS.to_vec(),
         context::STATEMENTS.to_vec(),
+        events::STATEMENTS.to_vec(),
         pipeline::statements(),
         platform::statements(),
         portals::statements(),
         precheck::statements(),
         manuals::statements(),
         scopes::statements(),
+        search::STATEMENTS.to_vec(),
         translations::statements(),
         webhooks::statements(),
         guest::statements(),

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::access::{Access, Permission};
+use crate::access::{Access, Permission, Revisions};
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::pipeline::Shape;
@@ -59,6 +59,32 @@ pub enum Effect {
     Read,
     /// Creates, changes or removes something.
     Write,
+}
+
+/// What answers that are kept are made of; they are given again as long as that is unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// What the organization configures, and the records that refers to: not those that come and go.
+    Configuration,
+    /// Any record as well.
+    Everything,
+}
+
+impl Basis {
+    /// Whether an answer of some revisions still holds.
+    #[must_use]
+    pub fn is_unchanged(self, then: Revisions, now: Revisions) -> bool {
+        then.configuration == now.configuration && (self == Self::Configuration || then.stream == now.stream)
+    }
+}
+
+/// Which revision of its organization a write raises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touches {
+    /// That of what is configured.
+    Configuration,
+    /// That of the records that come and go.
+    Stream,
 }
 
 /// The page limits of a paginated list (spec: Pagination).
@@ -150,6 +176,10 @@ pub struct Operation {
     pub not_for_tools: &'static [&'static str],
     /// Whether running it may lose something a caller wanted kept.
     pub is_destructive: bool,
+    /// What its answers are made of, where they are kept.
+    pub kept: Option<Basis>,
+    /// What it changes, where it does.
+    pub touches: Touches,
     /// For paginated lists.
     pub paging: Option<PageLimits>,
     /// The greatest body in bytes.
@@ -202,6 +232,8 @@ impl Operation {
             is_tool: false,
             not_for_tools: &[],
             is_destructive: method == Method::DELETE || method == Method::PATCH || method == Method::PUT,
+            kept: None,
+            touches: Touches::Configuration,
             paging: None,
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
@@ -303,6 +335,21 @@ impl Declaration {
     #[must_use]
     pub fn destructive(mut self) -> Self {
         self.0.is_destructive = true;
+        self
+    }
+
+    /// Its answers may be given again while what they are made of is unchanged: they depend on nothing else, the time
+    /// least of all.
+    #[must_use]
+    pub fn kept(mut self, basis: Basis) -> Self {
+        self.0.kept = Some(basis);
+        self
+    }
+
+    /// Changes nothing that is configured.
+    #[must_use]
+    pub fn touches_stream(mut self) -> Self {
+        self.0.touches = Touches::Stream;
         self
     }
 

@@ -16,12 +16,15 @@ use tokio::task::JoinHandle;
 use crate::access;
 use crate::ambient::{Clock, Ids};
 use crate::config::{DatabaseFlags, ServeFlags};
+use crate::error;
+use crate::events::Timekeeper;
 use crate::manuals::StockPhotos;
-use crate::pipeline::{self, InFlight, RateLimits};
+use crate::pipeline::{self, InFlight, Memory, RateLimits};
+use crate::platform::Photos;
 use crate::service::{Service, Settings};
 use crate::surface::{self, Metrics};
 use crate::translations::Translator;
-use crate::webhooks::{Dispatcher, Targets};
+use crate::webhooks::{self, Dispatcher, Names, Targets};
 
 /// How long a client may take to send a request's headers.
 const HEADER_DEADLINE: Duration = Duration::from_secs(10);
@@ -31,7 +34,7 @@ const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
 const CONNECTIONS: usize = 8_192;
 /// A pause after a failed accept, such as one for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How often expired idempotency records are looked for.
+/// How often what time has ended is looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// A server that is listening.
@@ -48,6 +51,11 @@ pub struct Server {
 impl Server {
     /// Opens the database, binds the address, starts to answer.
     pub async fn start(flags: ServeFlags, clock: Clock) -> Result<Self, String> {
+        Self::start_asking(flags, clock, Names::System).await
+    }
+
+    /// The same, asking somebody else for the addresses of webhook targets.
+    pub async fn start_asking(flags: ServeFlags, clock: Clock, names: Names) -> Result<Self, String> {
         let store = open(&flags.database).await?;
         let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -59,7 +67,7 @@ impl Server {
         let service = Arc::new(Service {
             stock_photos,
             limits: RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second),
-            targets: Targets::new(flags.webhook_allow),
+            targets: Targets::new(flags.webhook_allow).asking(names),
             ..assemble(
                 store,
                 clock,
@@ -69,13 +77,18 @@ impl Server {
                     idempotency_retention: flags.idempotency_retention,
                     webhook_retry_base: flags.webhook_retry_base,
                     webhook_timeout: flags.webhook_timeout,
+                    delivery_retention: flags.delivery_retention,
+                    device_reconnect_delay: flags.device_reconnect_delay,
+                    files_url: flags.files_url,
                 },
             )
+            .await?
         });
         let (stop, stopped) = watch::channel(false);
         let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, flags.translator_key)).transpose()?;
         let mut background = vec![tokio::spawn(dispatcher.run(stopped.clone())), tokio::spawn(sweep(service.clone(), stopped.clone()))];
+        background.push(tokio::spawn(Timekeeper::new(service.clone()).run(stopped.clone())));
         background.extend(translator.map(|translator| tokio::spawn(translator.run(stopped.clone()))));
         let router = surface::router(&service, metrics, &flags.cors_origin)?;
         let accepting = tokio::spawn(accept(listener, router, stopped));
@@ -117,24 +130,31 @@ pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Servi
         idempotency_retention: Duration::ZERO,
         webhook_retry_base: Duration::ZERO,
         webhook_timeout: Duration::ZERO,
+        delivery_retention: Duration::ZERO,
+        device_reconnect_delay: Duration::ZERO,
+        files_url: None,
     };
-    Ok(Arc::new(assemble(store, clock, "", settings)))
+    assemble(store, clock, "", settings).await.map(Arc::new)
 }
 
-fn assemble(store: store::Store, clock: Clock, public_url: &str, settings: Settings) -> Service {
-    Service {
+async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings: Settings) -> Result<Service, String> {
+    let ids = Ids::default();
+    let photos = Photos::open(&store, &ids).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
+    Ok(Service {
         store,
         clock,
-        ids: Ids::default(),
+        ids,
         public_url: public_url.trim_end_matches('/').to_owned(),
+        photos,
         settings,
         limits: RateLimits::new(0, 0),
+        memory: Memory::default(),
         in_flight: InFlight::default(),
         targets: Targets::new(Vec::new()),
         dispatch: Arc::new(Notify::new()),
         translate: Arc::new(Notify::new()),
         stock_photos: None,
-    }
+    })
 }
 
 /// Waits for a turn of the switch.
@@ -194,15 +214,39 @@ async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
             () = turned(&mut stopped) => return,
             () = tokio::time::sleep(SWEEP_EVERY) => {}
         }
-        let (now, retention) = (service.clock.now(), service.settings.idempotency_retention);
-        loop {
-            match service.store.write(move |tx| pipeline::sweep(tx, now, retention)).await {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => {
-                    tracing::warn!(cause = error.cause(), "expired idempotency records stay for now");
-                    break;
-                }
+        // A batch that is under way ends by itself; the next one can wait for the next start.
+        tokio::select! {
+            () = turned(&mut stopped) => return,
+            () = sweep_once(&service) => {}
+        }
+    }
+}
+
+/// Does away with what time has ended: answered idempotency keys, deliveries that are over, subscriptions whose credential
+/// is no longer valid.
+pub async fn sweep_once(service: &Arc<Service>) {
+    let (now, settings) = (service.clock.now(), &service.settings);
+    let (remembered, logged) = (settings.idempotency_retention, settings.delivery_retention);
+    in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
+    in_batches(service, "old webhook deliveries stay for now", move |tx| webhooks::sweep(tx, now, logged)).await;
+    if let Err(error) = webhooks::disable_lapsed(service).await {
+        tracing::warn!(cause = error.cause(), "webhook subscriptions of lapsed credentials stay for now");
+    }
+}
+
+/// Removes batch after batch, each in a transaction of its own, until there is no more.
+async fn in_batches(
+    service: &Service,
+    otherwise: &str,
+    batch: impl Fn(&mut store::Transaction<'_>) -> error::Result<bool> + Copy + Send + 'static,
+) {
+    loop {
+        match service.store.write(batch).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(cause = error.cause(), "{otherwise}");
+                return;
             }
         }
     }

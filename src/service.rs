@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use store::Transaction;
 use tokio::sync::Notify;
 
 use crate::ambient::{Clock, Ids};
-use crate::context::Wakes;
+use crate::context::{System, Wakes};
 use crate::manuals::StockPhotos;
-use crate::pipeline::{InFlight, RateLimits};
+use crate::pipeline::{InFlight, Memory, RateLimits};
+use crate::platform::Photos;
 use crate::webhooks::Targets;
 
 /// How the service behaves, as far as flags decide it.
@@ -22,6 +25,12 @@ pub struct Settings {
     pub webhook_retry_base: Duration,
     /// How long a receiver may take to answer.
     pub webhook_timeout: Duration,
+    /// How long a delivery that is over stays in the log.
+    pub delivery_retention: Duration,
+    /// How long a device has to be back before that is told.
+    pub device_reconnect_delay: Duration,
+    /// Where photos are whose key is no address, without a slash at its end.
+    pub files_url: Option<String>,
 }
 
 /// The running service.
@@ -34,10 +43,14 @@ pub struct Service {
     pub ids: Ids,
     /// The address guests and receivers see, without a slash at its end.
     pub public_url: String,
+    /// Makes and judges the addresses of photos.
+    pub photos: Photos,
     /// What flags decide.
     pub settings: Settings,
     /// Rate limits per credential.
     pub limits: RateLimits,
+    /// What is remembered from one request to the next.
+    pub memory: Memory,
     /// Idempotency keys being worked on.
     pub in_flight: InFlight,
     /// Which webhook targets are let through.
@@ -51,6 +64,11 @@ pub struct Service {
 }
 
 impl Service {
+    /// What work over a transaction has at hand.
+    pub fn system<'c, 't>(&'c self, tx: &'c mut Transaction<'t>, now: Timestamp) -> System<'c, 't> {
+        System { tx, now, ids: &self.ids, public_url: &self.public_url, photos: &self.photos, wakes: Wakes::default() }
+    }
+
     /// Wakes what a committed transaction left something to do.
     pub fn wake(&self, wakes: Wakes) {
         if wakes.deliveries {

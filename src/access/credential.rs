@@ -13,15 +13,15 @@ use crate::error::{Error, Kind, Result};
 
 store::statements! {
     /// An API key and its organization, by the hash of the token.
-    KEY_BY_HASH = "select k.id, k.doc, o.id, o.doc from api_key k join organization o on o.id = k.organization_id where k.token_hash = ?1";
+    KEY_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id where k.token_hash = ?1";
     /// An API key and its organization, by its id.
-    KEY_BY_ID = "select k.id, k.doc, o.id, o.doc from api_key k join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.id = ?2";
+    KEY_BY_ID = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.id = ?2";
     /// An access token, its member and its organization, by the hash of the token.
-    TOKEN_BY_HASH = "select m.id, m.doc, o.id, o.doc, t.oauth_app_id, t.doc from access_token t
+    TOKEN_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
         join organization o on o.id = t.organization_id where t.token_hash = ?1";
     /// The access tokens of a connection, with its member and organization.
-    TOKENS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, t.oauth_app_id, t.doc from access_token t
+    TOKENS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
         join organization o on o.id = t.organization_id
         where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3 order by t.created_at, t.id";
@@ -124,6 +124,19 @@ pub struct Identified {
     pub access: Access,
     /// Where.
     pub organization: Organization,
+    /// The state the organization was in.
+    pub revisions: Revisions,
+    /// When this ceases to be so by itself.
+    pub valid_until: Option<Timestamp>,
+}
+
+/// Names the state of an organization.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Revisions {
+    /// Of what it configures and what that refers to.
+    pub configuration: i64,
+    /// Of the records that come and go: reservations, tasks, devices, reviews and their like.
+    pub stream: i64,
 }
 
 /// A new token: the prefix and 256 bits nobody can guess.
@@ -172,16 +185,20 @@ fn api_key(row: &Row, now: Timestamp) -> Result<Option<Identified>> {
         reach: Reach::Everything,
         satisfies_two_factor: true,
     };
-    Ok(Some(Identified { access, organization: organization(row)? }))
+    let valid_until = key.expires_at.map(|expiry| expiry.0);
+    Ok(Some(Identified { access, organization: organization(row)?, revisions: revisions(row)?, valid_until }))
 }
 
 /// A connection holds what any of its unexpired tokens grants, as far as the member still holds it.
 fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
     let mut granted: Option<Vec<Permission>> = None;
+    let mut valid_until: Option<Timestamp> = None;
     for row in rows {
-        let Json(token): Json<AccessToken> = row.get(5)?;
-        if token.expires_at.is_none_or(|expiry| expiry.0 > now) {
+        let Json(token): Json<AccessToken> = row.get(7)?;
+        let expiry = token.expires_at.map(|expiry| expiry.0);
+        if expiry.is_none_or(|expiry| expiry > now) {
             granted.get_or_insert_default().extend(token.permissions);
+            valid_until = [valid_until, expiry].into_iter().flatten().min();
         }
     }
     let (Some(row), Some(granted)) = (rows.first(), granted) else { return Ok(None) };
@@ -191,12 +208,16 @@ fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
     }
     let organization = organization(row)?;
     let access = Access {
-        credential: Credential::Connection { app: row.get(4)?, member: row.get(0)? },
+        credential: Credential::Connection { app: row.get(6)?, member: row.get(0)? },
         permissions: Permissions::from_iter(granted).and(member.permissions.into_iter().collect()),
         reach: member.property_ids.map_or(Reach::Everything, |ids| Reach::Properties(ids.into_iter().collect())),
         satisfies_two_factor: member.is_two_factor_enrolled || !organization.settings.is_two_factor_required,
     };
-    Ok(Some(Identified { access, organization }))
+    Ok(Some(Identified { access, organization, revisions: revisions(row)?, valid_until }))
+}
+
+fn revisions(row: &Row) -> Result<Revisions> {
+    Ok(Revisions { configuration: row.get(4)?, stream: row.get(5)? })
 }
 
 fn organization(row: &Row) -> Result<Organization> {

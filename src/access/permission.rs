@@ -77,7 +77,7 @@ impl JsonSchema for Permission {
 }
 
 /// A set of permissions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Permissions(u16);
 
 impl Permissions {

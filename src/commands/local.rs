@@ -32,7 +32,7 @@ impl Local<'_> {
         };
         debug_assert!(operation.surface != Surface::Guest, "a guest has no bearer token");
         let outcome = pipeline::handle(self.service, operation, request).await;
-        let mut envelope: Value = serde_json::from_str(&outcome.body).map_err(|error| error.to_string())?;
+        let mut envelope: Value = serde_json::from_str(&outcome.body.into_text()).map_err(|error| error.to_string())?;
         if outcome.status < 300 { Ok(envelope["data"].take()) } else { Err(envelope["error"].to_string()) }
     }
 }

@@ -1,8 +1,15 @@
 //! What happened, as other systems are told (spec: Events).
+//!
+//! A change of a record leads to events at once, and for a device that comes back to a timer: a row, written with the change,
+//! that the timekeeper turns into the event once the device has stayed.
 
 mod derive;
+mod timekeeper;
+mod timer;
 
-pub use derive::{Change, derive};
+pub use derive::{Change, Derived, Timer, derive, has_timers};
+pub use timekeeper::Timekeeper;
+pub(crate) use timer::{STATEMENTS, disarm, set as set_timer};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

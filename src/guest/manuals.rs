@@ -126,7 +126,7 @@ fn fields(context: &mut Context<'_, '_>, stay: &Stay, manuals: &[Covered]) -> Re
     let mut fields = HashMap::new();
     for id in wanted {
         let field = typed::<Object>(context, Kind::CustomField, id)?.unwrap_or_default();
-        let here = property.get("customFields").and_then(|values| values.get(id.to_string()));
+        let here = property.get("customFields").and_then(|values| values.get(id.to_string())).filter(|value| !value.is_null());
         let value = here.or_else(|| field.get("value")).and_then(written);
         fields.insert(id, (field.get("name").and_then(written), value));
     }

@@ -27,9 +27,10 @@ pub(super) fn to_html(text: &str) -> String {
     SAFE.clean(&comrak::markdown_to_html(text, &OPTIONS)).to_string()
 }
 
-/// A text as HTML that shows it as it is.
+/// A text as HTML that shows it as it is, line by line.
 pub(super) fn escape(text: &str) -> String {
-    format!("<p>{}</p>", ammonia::clean_text(text))
+    let lines: Vec<String> = text.lines().map(ammonia::clean_text).collect();
+    format!("<p>{}</p>", lines.join("<br>"))
 }
 
 #[cfg(test)]
@@ -66,6 +67,7 @@ mod tests {
             }
         }
         assert_eq!(escape("<b> & co"), "<p>&lt;b&gt;&#32;&amp;&#32;co</p>");
+        assert_eq!(escape("4711\r\n<br>\n"), "<p>4711<br>&lt;br&gt;</p>");
     }
 
     proptest! {

@@ -93,9 +93,16 @@ pub(crate) fn operations() -> Vec<Operation> {
     let reads = Needs::Permission(Permission::ViewReservations);
     vec![
         Operation::guest("getStay", Method::GET, "/stays/{token}").summary("What this guest of this flat sees now").run(stay),
-        Operation::guest("saveStepAnswers", Method::PUT, "/stays/{token}/steps/{stepId}").summary("Save a step").run(save),
-        Operation::guest("submitPrecheckin", Method::POST, "/stays/{token}/submit").summary("Submit pre-check-in").run(submit),
-        Operation::guest("sendGuestMessage", Method::POST, "/stays/{token}/messages").summary("Write to the host").creates().run(send),
+        Operation::guest("saveStepAnswers", Method::PUT, "/stays/{token}/steps/{stepId}").summary("Save a step").touches_stream().run(save),
+        Operation::guest("submitPrecheckin", Method::POST, "/stays/{token}/submit")
+            .summary("Submit pre-check-in")
+            .touches_stream()
+            .run(submit),
+        Operation::guest("sendGuestMessage", Method::POST, "/stays/{token}/messages")
+            .summary("Write to the host")
+            .creates()
+            .touches_stream()
+            .run(send),
         Operation::public("getGuestLink", Method::GET, "/reservations/{id}/guest-link", reads)
             .summary("The link that opens a reservation's guest portal")
             .run(|context, input: ById| {

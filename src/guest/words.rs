@@ -82,6 +82,10 @@ pub struct PageWords {
     pub nothing_yet: &'static str,
     /// Heading of pre-check-in.
     pub precheckin: &'static str,
+    /// Heads what there is to read and has no heading, or no title, of its own.
+    pub good_to_know: &'static str,
+    /// Leads to the video of a manual.
+    pub video: &'static str,
     /// What a stay that is cancelled says.
     pub cancelled: &'static str,
 }
@@ -102,6 +106,8 @@ pub fn page(language: &str) -> PageWords {
             "Votre hôte n’a pas encore préparé cette page.",
         ),
         precheckin: pick("Pre-check-in", "Pre-check-in", "Pré-enregistrement"),
+        good_to_know: pick("Good to know", "Información útil", "Bon à savoir"),
+        video: pick("Watch the video", "Ver el vídeo", "Voir la vidéo"),
         cancelled: pick("This stay has been cancelled.", "Esta estancia se ha cancelado.", "Ce séjour a été annulé."),
     }
 }

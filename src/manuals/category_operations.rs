@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::field::{CategoryTitle, Language, folded};
 use crate::moment::Moment;
-use crate::operation::{ById, Needs, Operation};
+use crate::operation::{Basis, ById, Needs, Operation};
 use crate::translations::{self, ENGLISH, Others, SourceTable};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -75,6 +75,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listPortalManualCategories", Method::GET, "/portal-manual-categories", Needs::Permission(ViewGuides))
             .summary("List manual categories in portal order")
+            .kept(Basis::Configuration)
             .run(list),
         Operation::public("createPortalManualCategory", Method::POST, "/portal-manual-categories", Needs::Permission(ModifyGuides))
             .summary("Create a manual category, after the others")

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::operation::{Needs, Operation};
+use crate::operation::{Basis, Needs, Operation};
 
 /// Each icon's name and its tags; see `data/README.md` for their source and licence.
 const CATALOGUE: &str = include_str!("../../data/icons.json");
@@ -74,6 +74,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("searchCoverIcons", Method::GET, "/cover-icons", Needs::Credential)
             .summary("Search icons for the cover of a manual")
+            .kept(Basis::Configuration)
             .run(|_, input: SearchCoverIcons| {
                 let Found { items, total } = search(input.query.as_deref(), input.limit);
                 Ok(CoverIcons { items: items.into_iter().map(|name| CoverIcon { name }).collect(), total })

@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::Value;
-use store::Json;
+use store::{Json, Row};
 use uuid::Uuid;
 
 use super::category_operations::Deleted;
@@ -14,9 +14,9 @@ use crate::platform::{Kind, find_record, remove_record, replace_record, typed};
 use crate::values;
 
 store::statements! {
-    /// The instructions of a scope, in order.
-    OF_SCOPE = "select id, doc from record where organization_id = ?1 and kind = 'instruction' and doc ->> 'scopeId' = ?2
-        order by cast(doc ->> 'position' as bigint), created_at, id";
+    /// The instructions of a scope, by creation.
+    OF_SCOPE = "select id, doc from record where organization_id = ?1 and kind = 'instruction' and lower(doc ->> 'scopeId') = ?2
+        order by created_at, id";
 }
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -32,11 +32,14 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
     find_record(context, Kind::Instruction, input.id)?.ok_or_else(not_found)?;
     let data = typed::<Object>(context, Kind::Instruction, input.id)?.ok_or_else(not_found)?;
     remove_record(context, Kind::Instruction, input.id)?;
-    let scope = data.get("scopeId").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let scope = data.get("scopeId").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
     let rows = context.rows(&OF_SCOPE, values![scope])?;
-    for (position, row) in rows.iter().enumerate() {
-        let id: Uuid = row.get(0)?;
-        let Json(mut data): Json<Object> = row.get(1)?;
+    let read = |row: &Row| -> Result<(Uuid, Object)> { Ok((row.get(0)?, row.get(1).map(|Json(data)| data)?)) };
+    let mut left = rows.iter().map(read).collect::<Result<Vec<_>>>()?;
+    // The platform's numbers may be larger than any integer of a database.
+    let position = |data: &Object| data.get("position").and_then(Value::as_f64).unwrap_or(0.0);
+    left.sort_by(|(_, one), (_, other)| position(one).total_cmp(&position(other)));
+    for (position, (id, mut data)) in left.into_iter().enumerate() {
         let position = Value::from(position);
         if data.insert("position".into(), position.clone()) != Some(position) {
             replace_record(context, Kind::Instruction, id, data)?;

@@ -15,9 +15,9 @@ use super::{categories, visible};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Issue, Result};
-use crate::field::{Create, Field, Text5000, UpTo200, Update, folded};
+use crate::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
 use crate::moment::Moment;
-use crate::operation::{Needs, Object, Operation};
+use crate::operation::{Basis, Needs, Object, Operation};
 use crate::platform::{Kind, Property, exists, linked_from, remove_record, save_record, typed};
 use crate::portals::Coverage;
 use crate::scopes::{self, EntityType, Target, TargetKind};
@@ -88,6 +88,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listPortalManuals", Method::GET, "/portal-manuals", Needs::Permission(ViewGuides))
             .summary("List manuals by nickname")
+            .kept(Basis::Configuration)
             .run(list),
         Operation::public(
             "listPortalManualsByProperty",
@@ -96,6 +97,7 @@ pub(super) fn operations() -> Vec<Operation> {
             Needs::Permission(ViewGuides),
         )
         .summary("List the manuals that reach a property, as its portal orders them")
+        .kept(Basis::Configuration)
         .run(list_of_property),
         Operation::public("createPortalManual", Method::POST, "/portal-manuals", Needs::Permission(ModifyGuides))
             .summary("Create a manual")
@@ -123,8 +125,8 @@ fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualR
         filters.into_iter().filter_map(|(kind, ids)| ids.map(|ids| ids.into_iter().map(|id| (kind, id)).collect())).collect();
     let mut rows = records::all(context)?;
     if let Some(search) = input.search {
-        let wanted = folded(&search);
-        rows.retain(|row| folded(&row.manual.answered.nickname).contains(&wanted));
+        let wanted = case_folded(&search);
+        rows.retain(|row| case_folded(&row.manual.answered.nickname).contains(&wanted));
     }
     if !filters.is_empty() {
         let coverage = Coverage::load(context)?;
@@ -198,7 +200,10 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     let cover = take_cover(&fields, &mut broken, base);
     let rules = take_rules(&fields, &mut broken, base);
     fields.apply(&mut manual.answered);
-    broken.extend(issues(&manual.answered, manual.answered.title_id.is_some(), "titleId", base));
+    // What was broken before, by a record that is gone, does not stand in the way of another change.
+    let stale = issues(&before.answered, before.answered.title_id.is_some(), "titleId", base);
+    let found = issues(&manual.answered, manual.answered.title_id.is_some(), "titleId", base);
+    broken.extend(found.into_iter().filter(|issue| !stale.contains(issue)));
     if !broken.is_empty() {
         return Err(Error::issues(broken));
     }
@@ -273,6 +278,7 @@ fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: Cover) -
         Change::Keep => return Ok(()),
         Change::Clear => (None, false),
         Change::Set(Image::Record(id)) => (Some(id), manual.owns_image && manual.answered.image_id == Some(id)),
+        Change::Set(Image::Url(url)) if shows(context, manual, &url)? => return Ok(()),
         Change::Set(Image::Url(url)) => {
             let id = context.new_id();
             save_record(context, Kind::Image, id, Object::from_iter([("url".to_owned(), Value::from(url))]))?;
@@ -288,6 +294,13 @@ fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: Cover) -
     }
     manual.owns_image = owns_image;
     Ok(())
+}
+
+/// Whether the cover is an image made for the manual from this very address.
+fn shows(context: &mut Context<'_, '_>, manual: &Manual, url: &str) -> Result<bool> {
+    let Some(id) = manual.answered.image_id.filter(|_| manual.owns_image) else { return Ok(false) };
+    let image = typed::<Object>(context, Kind::Image, id)?;
+    Ok(image.is_some_and(|image| image.get("url").and_then(Value::as_str) == Some(url)))
 }
 
 fn is_used_elsewhere(context: &mut Context<'_, '_>, image: Uuid, manual: Uuid) -> Result<bool> {

@@ -1,5 +1,7 @@
 //! From the credential of a request to its caller.
 
+use std::sync::Arc;
+
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use jiff::Timestamp;
@@ -9,7 +11,7 @@ use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
 use super::{Caller, Head};
-use crate::access::{self, Access, Identified, Organization, Settings};
+use crate::access::{self, Access, Identified, Organization, Revisions, Settings};
 use crate::error::{Error, Kind, Result};
 use crate::format;
 use crate::operation::{Operation, Surface, Work};
@@ -30,6 +32,12 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
+/// The caller, where the database is in the state in which it was asked for them before.
+pub(super) fn recall(service: &Service, operation: &Operation, request: &Head, now: Timestamp) -> Option<Caller> {
+    let token = bearer(&request.headers).filter(|_| operation.surface == Surface::Public)?;
+    service.memory.caller(token, service.store.version()?, now).map(Caller::Tenant)
+}
+
 pub(super) fn identify(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -40,7 +48,13 @@ pub(super) fn identify(
     match operation.surface {
         Surface::Public => {
             let token = bearer(&request.headers).ok_or(Kind::Authentication)?;
-            access::find(tx, token, now)?.map(Caller::Tenant).ok_or_else(|| Kind::Authentication.into())
+            // Before the state is read, so that what is read is at least as new as what it is remembered for.
+            let version = service.store.version();
+            let identified = Arc::new(access::find(tx, token, now)?.ok_or(Kind::Authentication)?);
+            if let Some(version) = version {
+                service.memory.remember_caller(token, version, identified.clone());
+            }
+            Ok(Caller::Tenant(identified))
         }
         Surface::Platform => platform(service, operation, request),
         Surface::Guest => guest(tx, request, now),
@@ -78,5 +92,6 @@ fn guest(tx: &mut Transaction<'_>, request: &Head, now: Timestamp) -> Result<Cal
             return Err(Kind::Authentication.into());
         }
     }
-    Ok(Caller::Tenant(Identified { access: Access::guest(row.get(0)?), organization }))
+    let access = Access::guest(row.get(0)?);
+    Ok(Caller::Tenant(Arc::new(Identified { access, organization, revisions: Revisions::default(), valid_until: None })))
 }

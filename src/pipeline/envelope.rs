@@ -9,11 +9,15 @@ use crate::operation::Answer;
 /// `{"data": …, "meta": {"requestId": …, "pagination": …}}`
 #[must_use]
 pub fn success_body(answer: &Answer, request_id: Uuid) -> String {
+    let (open, close) = parts(answer);
+    [open, request_id.to_string(), close].concat()
+}
+
+/// What stands before the request id of a success, and what stands behind it.
+pub(super) fn parts(answer: &Answer) -> (String, String) {
     let pagination = answer.pagination.as_ref().and_then(|pagination| serde_json::to_string(pagination).ok());
     let pagination = pagination.map_or(String::new(), |text| format!(r#","pagination":{text}"#));
-    let meta = format!(r#","meta":{{"requestId":"{request_id}"{pagination}}}}}"#);
-    // Data can be large: it is copied once, into a body that has room for it.
-    [r#"{"data":"#, &answer.data, &meta].concat()
+    ([r#"{"data":"#, &answer.data, r#","meta":{"requestId":""#].concat(), format!("\"{pagination}}}}}"))
 }
 
 /// `{"error": …, "meta": {"requestId": …}}`

@@ -106,16 +106,15 @@ impl Key {
             return Err(Kind::BusinessRule.into());
         }
         let status = u16::try_from(row.get::<i64>(1)?).map_err(Error::internal)?;
-        Ok(Some(Success { status, body: row.get(2)?, is_replay: true }))
+        Ok(Some(Success { is_replay: true, ..Success::text(status, row.get(2)?) }))
     }
 
     /// Remembers the answer, in the transaction of the work.
-    pub(super) fn record(self, context: &mut Context<'_, '_>, success: &Success) -> Result<()> {
+    pub(super) fn record(self, context: &mut Context<'_, '_>, status: u16, body: &str) -> Result<()> {
         let Self { credential, key, fingerprint } = self;
         let now = context.now();
-        let status = i64::from(success.status);
         let fingerprint = store::Value::Bytes(fingerprint);
-        context.execute(&RECORD, values![credential, key, fingerprint, status, &success.body, now]).map(drop)
+        context.execute(&RECORD, values![credential, key, fingerprint, i64::from(status), body, now]).map(drop)
     }
 }
 

@@ -3,8 +3,10 @@
 //! REST, tools, platform and guest interfaces all enter at [`handle`]; no other door exists, so nothing can skip a check.
 
 mod authenticate;
+mod deflated;
 mod envelope;
 mod idempotency;
+mod memory;
 mod rate_limit;
 mod request;
 mod validate;
@@ -12,6 +14,7 @@ mod validate;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use http::Method;
 use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
@@ -19,17 +22,19 @@ use uuid::Uuid;
 pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
 pub use idempotency::{InFlight, sweep};
+pub use memory::{Kept, Memory};
 pub use rate_limit::{RateLimits, Standing};
 use request::{Arguments, Head};
 pub use request::{Payload, Request};
 pub use validate::Shape;
 
 use crate::access::{Access, Identified};
-use crate::context::{Context, System, Wakes};
+use crate::context::{Context, Wakes};
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Effect, Needs, Operation, Surface, Work};
 use crate::service::Service;
 use idempotency::Key;
+use memory::Question;
 
 /// The statements of this chapter.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
@@ -41,8 +46,10 @@ pub(crate) fn statements() -> Vec<&'static store::Statement> {
 pub struct Outcome {
     /// The HTTP status.
     pub status: u16,
-    /// The envelope, or the error, as JSON text.
-    pub body: String,
+    /// The envelope, or the error.
+    pub body: Body,
+    /// Names the state of what a read answered.
+    pub etag: Option<String>,
     /// How the caller stands with its rate limit, once it is known who it is.
     pub standing: Option<Standing>,
     /// The answer of an earlier request with the same key.
@@ -51,16 +58,47 @@ pub struct Outcome {
     pub retry_after: Option<u64>,
 }
 
+/// A body on its way out.
+#[derive(Debug)]
+pub enum Body {
+    /// JSON text.
+    Text(String),
+    /// An answer that is kept, for the request of this id.
+    Kept(Arc<Kept>, Uuid),
+}
+
+impl Body {
+    /// JSON text.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Kept(kept, request_id) => String::from_utf8_lossy(&kept.pieces(request_id).concat()).into_owned(),
+        }
+    }
+}
+
 /// A success, before it is put on the wire.
 struct Success {
     status: u16,
-    body: String,
+    body: Body,
+    etag: Option<String>,
     is_replay: bool,
 }
 
 impl Success {
     fn of(operation: &Operation, answer: &Answer, request_id: Uuid) -> Self {
-        Self { status: operation.status, body: success_body(answer, request_id), is_replay: false }
+        let etag = (operation.method == Method::GET).then(|| memory::etag(answer));
+        Self { etag, ..Self::text(operation.status, success_body(answer, request_id)) }
+    }
+
+    fn text(status: u16, body: String) -> Self {
+        Self { status, body: Body::Text(body), etag: None, is_replay: false }
+    }
+
+    fn kept(operation: &Operation, kept: Arc<Kept>, request_id: Uuid) -> Self {
+        let etag = Some(kept.etag().to_owned());
+        Self { status: operation.status, body: Body::Kept(kept, request_id), etag, is_replay: false }
     }
 }
 
@@ -78,13 +116,14 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
     let request_id = head.id;
     let mut standing = None;
     match through(service, operation, head, payload, &mut standing).await {
-        Ok(Success { status, body, is_replay }) => Outcome { status, body, standing, is_replay, retry_after: None },
+        Ok(Success { status, body, etag, is_replay }) => Outcome { status, body, etag, standing, is_replay, retry_after: None },
         Err(error) => {
             log_failure(&error, operation, request_id);
             let limited = standing.as_ref().and_then(|standing| standing.retry_after);
             Outcome {
                 status: error.kind().status(),
-                body: error_body(&error, request_id),
+                body: Body::Text(error_body(&error, request_id)),
+                etag: None,
                 retry_after: limited.or(error.retry_after()),
                 standing,
                 is_replay: false,
@@ -105,34 +144,40 @@ async fn through(
     let sent = head.clone();
     match operation.effect {
         Effect::Read => {
+            if let Some(caller) = authenticate::recall(service, operation, &head, now) {
+                admit(service, operation, &caller, now, standing)?;
+                if let Some(success) = recall(service, operation, &caller, &head) {
+                    return Ok(success);
+                }
+                let arguments = head.read(payload, operation).await?;
+                let read = move |tx: &mut Transaction<'_>| read(tx, &shared, operation, &arguments, &caller, now, &sent);
+                return asked(operation, service.store.read(read).await?, head.id).await;
+            }
             let arguments = head.read(payload, operation).await;
             // One visit to the database: who asks, whether they may, and the answer come from one state.
             let (taken, answered) = service
                 .store
                 .read(move |tx| {
                     let mut taken = None;
-                    let answered = admit(tx, &shared, operation, &sent, now, &mut taken)
-                        .and_then(|caller| read(tx, &shared, operation, &arguments?, &caller, now, sent.id));
+                    let answered = authenticate::identify(tx, &shared, operation, &sent, now).and_then(|caller| {
+                        admit(&shared, operation, &caller, now, &mut taken)?;
+                        match recall(&shared, operation, &caller, &sent) {
+                            Some(success) => Ok(Reading::Done(success)),
+                            None => read(tx, &shared, operation, &arguments?, &caller, now, &sent),
+                        }
+                    });
                     Ok::<_, Error>((taken, answered))
                 })
                 .await?;
             *standing = taken;
-            match answered? {
-                Reading::Done(success) => Ok(success),
-                Reading::Asks(asking) => Ok(Success::of(operation, &asking.await?, head.id)),
-            }
+            asked(operation, answered?, head.id).await
         }
         Effect::Write => {
-            let (taken, admitted) = service
-                .store
-                .read(move |tx| {
-                    let mut taken = None;
-                    let admitted = admit(tx, &shared, operation, &sent, now, &mut taken);
-                    Ok::<_, Error>((taken, admitted))
-                })
-                .await?;
-            *standing = taken;
-            let caller = admitted?;
+            let caller = match authenticate::recall(service, operation, &head, now) {
+                Some(caller) => caller,
+                None => service.store.read(move |tx| authenticate::identify(tx, &shared, operation, &sent, now)).await?,
+            };
+            admit(service, operation, &caller, now, standing)?;
             let arguments = head.read(payload, operation).await;
             if let (Needs::ByBody(check), Ok(arguments)) = (operation.needs, &arguments) {
                 check(arguments.body(), caller.access())?;
@@ -147,16 +192,8 @@ async fn through(
     }
 }
 
-/// Authenticate, rate limit, two-factor, permission: what every request passes before anything it says is looked at.
-fn admit(
-    tx: &mut Transaction<'_>,
-    service: &Service,
-    operation: &Operation,
-    head: &Head,
-    now: Timestamp,
-    standing: &mut Option<Standing>,
-) -> Result<Caller> {
-    let caller = authenticate::identify(tx, service, operation, head, now)?;
+/// Rate limit, two-factor, permission: with authentication, what every request passes before anything it says is looked at.
+fn admit(service: &Service, operation: &Operation, caller: &Caller, now: Timestamp, standing: &mut Option<Standing>) -> Result<()> {
     let access = caller.access();
     if operation.surface == Surface::Public {
         *standing = service.limits.take(access.credential, service.clock.elapsed(), now);
@@ -168,12 +205,28 @@ fn admit(
     if let Needs::Permission(permission) = operation.needs {
         access.require(permission)?;
     }
-    Ok(caller)
+    Ok(())
+}
+
+/// The answer that is kept, if it still holds.
+fn recall(service: &Service, operation: &Operation, caller: &Caller, head: &Head) -> Option<Success> {
+    let Caller::Tenant(identified) = caller else { return None };
+    let (question, basis) = Question::of(operation, identified, head)?;
+    let kept = service.memory.answer(&question, basis, identified.revisions)?;
+    Some(Success::kept(operation, kept, head.id))
+}
+
+/// The answer of a read, once another service has been asked where that is what it takes.
+async fn asked(operation: &Operation, reading: Reading, request_id: Uuid) -> Result<Success> {
+    match reading {
+        Reading::Done(success) => Ok(success),
+        Reading::Asks(asking) => Ok(Success::of(operation, &asking.await?, request_id)),
+    }
 }
 
 /// Who was let in: someone of an organization, or the platform where no organization is concerned.
 pub(crate) enum Caller {
-    Tenant(Identified),
+    Tenant(Arc<Identified>),
     /// The platform, for an organization named in the path that has not been looked up yet.
     Platform(Access, Option<Uuid>),
 }
@@ -208,20 +261,26 @@ fn read(
     arguments: &Arguments,
     caller: &Caller,
     now: Timestamp,
-    request_id: Uuid,
+    head: &Head,
 ) -> Result<Reading> {
     let input = operation.shape().validate(operation, arguments, caller.country(), now)?;
-    let system = System { tx, now, ids: &service.ids, public_url: &service.public_url, wakes: Wakes::default() };
+    let system = service.system(tx, now);
     let answer = match (&operation.work, caller) {
-        (Work::Tenant(work), Caller::Tenant(Identified { access, organization })) => {
-            work(&mut Context::of_known(system, organization.clone(), access), input)
+        (Work::Tenant(work), Caller::Tenant(identified)) => {
+            let organization = identified.organization.clone();
+            let answer = work(&mut Context::of_known(system, organization, &identified.access), input)?;
+            if let Some((question, _)) = Question::of(operation, identified, head) {
+                let kept = service.memory.keep(question, &answer, identified.revisions);
+                return Ok(Reading::Done(Success::kept(operation, kept, head.id)));
+            }
+            answer
         }
-        (Work::Tenant(work), Caller::Platform(access, Some(id))) => work(&mut Context::for_reading(system, *id, access)?, input),
-        (Work::Tenant(_), Caller::Platform(_, None)) => Err(Error::not_found("Organization")),
-        (Work::System(work), _) => work(&mut { system }, input),
+        (Work::Tenant(work), Caller::Platform(access, Some(id))) => work(&mut Context::for_reading(system, *id, access)?, input)?,
+        (Work::Tenant(_), Caller::Platform(_, None)) => return Err(Error::not_found("Organization")),
+        (Work::System(work), _) => work(&mut { system }, input)?,
         (Work::Provider(work), _) => return Ok(Reading::Asks(work(service.clone(), input))),
-    }?;
-    Ok(Reading::Done(Success::of(operation, &answer, request_id)))
+    };
+    Ok(Reading::Done(Success::of(operation, &answer, head.id)))
 }
 
 async fn write(
@@ -245,20 +304,20 @@ async fn write(
             {
                 return Ok((recorded, Wakes::default()));
             }
-            let mut system = System { tx, now, ids: &shared.ids, public_url: &shared.public_url, wakes: Wakes::default() };
-            let success = |answer: &Answer| Success::of(operation, answer, request_id);
+            let mut system = shared.system(tx, now);
             match (&operation.work, caller.organization()) {
                 (Work::Tenant(work), Some(id)) => {
-                    let mut context = Context::for_writing(system, id, caller.access())?;
-                    let success = success(&work(&mut context, input)?);
+                    let mut context = Context::for_writing(system, id, caller.access(), operation.touches)?;
+                    let body = success_body(&work(&mut context, input)?, request_id);
+                    context.close(operation.touches)?;
                     if let Some(key) = key {
-                        key.record(&mut context, &success)?;
+                        key.record(&mut context, operation.status, &body)?;
                     }
-                    Ok((success, context.wakes()))
+                    Ok((Success::text(operation.status, body), context.wakes()))
                 }
                 (Work::System(work), _) => {
-                    let success = success(&work(&mut system, input)?);
-                    Ok((success, system.wakes))
+                    let body = success_body(&work(&mut system, input)?, request_id);
+                    Ok((Success::text(operation.status, body), system.wakes))
                 }
                 (Work::Tenant(_), None) => Err(Error::not_found("Organization")),
                 (Work::Provider(_), _) => Err(Error::internal("a provider is asked by a read")),

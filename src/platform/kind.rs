@@ -108,6 +108,22 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
+    /// Whether records of it come and go with the guests, rather than being what the organization is set up from.
+    #[must_use]
+    pub const fn is_stream(self) -> bool {
+        matches!(
+            self,
+            Self::Reservation
+                | Self::Task
+                | Self::Device
+                | Self::Review
+                | Self::WorkflowStepRun
+                | Self::LockCode
+                | Self::Shift
+                | Self::ClockedShift
+        )
+    }
+
     /// What 404 calls it.
     #[must_use]
     pub fn label(self) -> String {
@@ -467,6 +483,23 @@ pub struct Task {
     /// Who is to do it.
     #[serde(default)]
     pub assignee_id: Option<Uuid>,
+}
+
+/// What the rules read of a device.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    /// The flat it is in.
+    #[serde(default)]
+    pub property_id: Option<Uuid>,
+    /// Whether it can be reached.
+    pub is_online: bool,
+    /// Whether it has been put away.
+    #[serde(default)]
+    pub is_archived: Option<bool>,
+    /// Whether its vendor's reconnects are reported without delay.
+    #[serde(default)]
+    pub reconnects_at_once: Option<bool>,
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 mod credentials;
 mod kind;
 mod organizations;
+mod photos;
 mod reads;
 mod records;
 mod sync;
 
-pub use kind::{Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
+pub use kind::{Device, Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
+pub use photos::{PhotoAddress, Photos};
 pub use records::{Record, find_record, get_record};
 pub(crate) use records::{
     all_records, exists, link_records, linked_from, list_all, remove_record, replace_record, save_record, typed, unlink_records,
@@ -18,7 +20,8 @@ use crate::operation::Operation;
 
 /// The statements of this chapter.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [credentials::STATEMENTS, organizations::STATEMENTS, reads::STATEMENTS, records::STATEMENTS, sync::STATEMENTS].concat()
+    [credentials::STATEMENTS, organizations::STATEMENTS, photos::STATEMENTS, reads::STATEMENTS, records::STATEMENTS, sync::STATEMENTS]
+        .concat()
 }
 
 /// The operations of this chapter.

@@ -10,7 +10,7 @@ use super::records::{self, Record};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::Result;
-use crate::operation::{ById, Listing, Needs, Nothing, Operation, Page, PageLimits};
+use crate::operation::{Basis, ById, Listing, Needs, Nothing, Operation, Page, PageLimits};
 use crate::values;
 
 store::statements! {
@@ -43,6 +43,7 @@ pub(super) fn operations() -> Vec<Operation> {
         all("listInstructions", "/instructions", Kind::Instruction, ViewProperties),
         Operation::public("listTeamMembers", Method::GET, "/members", Needs::Permission(Permission::ManageOrganization))
             .summary("List the organization's members")
+            .kept(Basis::Configuration)
             .pages(PageLimits { default: 50, max: 100 }, members),
     ]
 }
@@ -50,6 +51,7 @@ pub(super) fn operations() -> Vec<Operation> {
 fn page(id: &'static str, path: &'static str, kind: Kind, needs: Permission, default: u32, max: u32) -> Operation {
     Operation::public(id, Method::GET, path, Needs::Permission(needs))
         .summary("List records of this kind within the caller's reach, by creation")
+        .kept(basis(kind))
         .pages(PageLimits { default, max }, move |context, _: Nothing, page| records::list(context, kind, page))
         .answering(move || list_of(kind))
 }
@@ -57,6 +59,7 @@ fn page(id: &'static str, path: &'static str, kind: Kind, needs: Permission, def
 fn all(id: &'static str, path: &'static str, kind: Kind, needs: Permission) -> Operation {
     Operation::public(id, Method::GET, path, Needs::Permission(needs))
         .summary("List every record of this kind within the caller's reach, by creation")
+        .kept(basis(kind))
         .run(move |context, _: Nothing| -> Result<Vec<Record>> { records::list_all(context, kind) })
         .answering(move || list_of(kind))
 }
@@ -66,6 +69,11 @@ fn one(id: &'static str, path: &'static str, kind: Kind, needs: Permission) -> O
         .summary("Read a record of this kind within the caller's reach")
         .run(move |context, input: ById| records::get_record(context, kind, input.id))
         .answering(move || schema(kind.view_schema()))
+}
+
+/// A list is made of nothing but its records.
+fn basis(kind: Kind) -> Basis {
+    if kind.is_stream() { Basis::Everything } else { Basis::Configuration }
 }
 
 fn list_of(kind: Kind) -> Schema {

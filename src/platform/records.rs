@@ -9,7 +9,7 @@ use serde_json::Value;
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::Kind;
+use super::{Kind, photos};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -92,7 +92,7 @@ impl Record {
         let StoredRecord { id, data, created_at, updated_at, .. } = stored;
         let mut fields = data;
         if kind == Kind::Review {
-            withhold(context, &mut fields);
+            withhold(context, id, &mut fields);
         }
         fields.insert("id".into(), Value::from(id.to_string()));
         fields.insert("createdAt".into(), Value::from(created_at.to_string()));
@@ -102,9 +102,9 @@ impl Record {
 }
 
 /// A review shows its private part to those who may see analytics, and the addresses of its photos rather than their keys.
-fn withhold(context: &Context<'_, '_>, review: &mut Object) {
-    review.remove("photoKeys");
-    review.insert("photoUrls".into(), Value::Array(Vec::new()));
+fn withhold(context: &Context<'_, '_>, id: Uuid, review: &mut Object) {
+    let keys = review.remove("photoKeys");
+    review.insert("photoUrls".into(), Value::Array(photos::addresses(context, id, keys.as_ref())));
     for rating in ["overallRating", "categoryRatings"] {
         review.entry(rating).or_insert(Value::Null);
     }
@@ -134,7 +134,14 @@ pub(crate) fn typed<T: DeserializeOwned>(context: &mut Context<'_, '_>, kind: Ki
 pub(super) fn save(context: &mut Context<'_, '_>, kind: Kind, record: &StoredRecord) -> Result<()> {
     let doc = store::Value::json(&record.data)?;
     let params = values![kind.name(), record.id, record.property_id, record.created_at, record.updated_at, doc];
+    note_change(context, kind);
     context.execute(&PUT_RECORD, params).map(drop)
+}
+
+fn note_change(context: &mut Context<'_, '_>, kind: Kind) {
+    if !kind.is_stream() {
+        context.touch_configuration();
+    }
 }
 
 /// Makes a record of our own among the platform's.
@@ -154,6 +161,7 @@ pub(crate) fn replace_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid
 pub(crate) fn remove_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
     let is_removed = context.execute(&DELETE_RECORD, values![kind.name(), id])? > 0;
     if is_removed {
+        note_change(context, kind);
         unlink_records(context, kind.name(), id)?;
     }
     Ok(is_removed)

@@ -140,6 +140,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("sync", Method::POST, "/organizations/{organizationId}/sync")
             .summary("Insert, replace and delete records, all or nothing")
             .bulk(BODY_LIMIT, PATIENCE)
+            .touches_stream()
             .run(sync),
         Operation::platform("createGuestLink", Method::POST, "/organizations/{organizationId}/reservations/{reservationId}/guest-link")
             .summary("The guest's link to a stay; the same one each time")
@@ -245,9 +246,7 @@ impl Batch {
             let token = access::token("", context.ids());
             context.execute(&INSERT_GUEST_LINK, values![id, token])?;
         }
-        if fires {
-            self.fire(context, kind, before.as_ref(), &after)?;
-        }
+        self.follow_up(context, kind, before.as_ref(), &after, fires)?;
         if kind == Kind::Property {
             self.zones.remove(&id);
         }
@@ -274,6 +273,7 @@ impl Batch {
                 context.execute(&DELETE_GUEST_LINK, values![id])?;
                 guest::forget_stay(context, id)?;
             }
+            Kind::Device => events::disarm(context, id)?,
             Kind::CustomUrl => portals::forget_custom_url(context, id)?,
             _ => scopes::forget_target(context, kind, id)?,
         }
@@ -305,14 +305,27 @@ impl Batch {
         Ok(())
     }
 
-    fn fire(&mut self, context: &mut Context<'_, '_>, kind: Kind, before: Option<&StoredRecord>, after: &StoredRecord) -> Result<()> {
+    /// Does what a change leads to. History leads to nothing, but ends what it makes untrue.
+    fn follow_up(
+        &mut self,
+        context: &mut Context<'_, '_>,
+        kind: Kind,
+        before: Option<&StoredRecord>,
+        after: &StoredRecord,
+        fires: bool,
+    ) -> Result<()> {
+        if !fires && !events::has_timers(kind) {
+            return Ok(());
+        }
         let property = after.property_id.and_then(|id| self.property(id));
         let change = Change { before: before.map(|record| &record.data), after: &after.data, property: property.as_ref() };
-        for event in events::derive(kind, &change, context.now())? {
+        let derived = events::derive(kind, &change, context.now())?;
+        let derived = if fires { derived } else { derived.of_history() };
+        for event in derived.fires {
             self.events += 1;
             events::fire(context, event, kind, after.id, after.property_id)?;
         }
-        Ok(())
+        events::set_timer(context, after.id, derived.timer)
     }
 
     fn property(&mut self, id: Uuid) -> Option<Property> {

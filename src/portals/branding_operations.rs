@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::{Error, Issue, Result};
 use crate::field::{Create, Update};
 use crate::moment::Moment;
-use crate::operation::{Needs, Nothing, Object, Operation};
+use crate::operation::{Basis, Needs, Nothing, Object, Operation};
 use crate::platform::{Kind, typed};
 use crate::translations::{self, ENGLISH, SourceTable};
 use crate::values;
@@ -33,6 +33,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listPortalBrandings", Method::GET, "/portal-brandings", Needs::Permission(ViewProperties))
             .summary("List brandings, the default first, then oldest first")
+            .kept(Basis::Configuration)
             .run(list),
         Operation::public("createPortalBranding", Method::POST, "/portal-brandings", Needs::Permission(ModifyProperties))
             .summary("Create a branding")

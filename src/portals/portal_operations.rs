@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::field::{Create, Field, Update, folded};
 use crate::moment::Moment;
-use crate::operation::{ById, Needs, Operation};
+use crate::operation::{Basis, ById, Needs, Operation};
 use crate::translations::{self, ENGLISH, Others, SourceTable};
 use crate::values;
 
@@ -69,9 +69,11 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listPortals", Method::GET, "/portals", Needs::Permission(ViewProperties))
             .summary("List every portal of the organization")
+            .kept(Basis::Configuration)
             .run_text::<_, Vec<PortalRow>>(list),
         Operation::public("getPortal", Method::GET, "/portals/{id}", Needs::Permission(ViewProperties))
             .summary("Read a portal's full configuration")
+            .kept(Basis::Configuration)
             .run(get),
         Operation::public("createPortal", Method::POST, "/portals", Needs::Permission(ModifyProperties))
             .summary("Create a portal; it serves no property until assigned")

@@ -17,7 +17,7 @@ use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::moment::Moment;
-use crate::operation::{Needs, Object, Operation};
+use crate::operation::{Basis, Needs, Object, Operation};
 use crate::platform::{Kind, all_records};
 use crate::portals::{self, Coverage};
 use crate::scopes::{self, EntityType, Target, TargetKind};
@@ -122,6 +122,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listPrecheckSteps", Method::GET, "/precheck-steps", Needs::Permission(Permission::ViewProperties))
             .summary("List every step of the organization, in the order guests meet them")
+            .kept(Basis::Configuration)
             .run_text::<_, Vec<StepRow>>(list),
     ]
 }

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::error::{Error, Issue, Result, Step as PathStep};
 use crate::field::{Create, Update};
 use crate::moment::Moment;
-use crate::operation::{ById, Needs, Object, Operation};
+use crate::operation::{Basis, ById, Needs, Object, Operation};
 use crate::platform::{Kind, Record, exists, list_all, typed};
 use crate::translations::{self, ENGLISH, Others, SourceTable};
 
@@ -64,6 +64,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("getPrecheckStep", Method::GET, "/precheck-steps/{id}", Needs::Permission(ViewProperties))
             .summary("Read a step with its questions")
+            .kept(Basis::Configuration)
             .run(get),
         Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
             .summary("Create a step; it is assigned to nothing yet")

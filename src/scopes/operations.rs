@@ -12,7 +12,7 @@ use super::{EntityType, Scopes, Target, TargetKind, add, assign_portal, remove, 
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::operation::{Needs, Operation};
+use crate::operation::{Basis, Needs, Operation};
 use crate::platform::{Kind, exists};
 use crate::portals::{self, Coverage};
 use crate::{manuals, precheck};
@@ -76,6 +76,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listEntityScopes", Method::GET, "/entity-scopes", Needs::Permission(ViewProperties))
             .summary("Read what a step, manual or portal is assigned to")
+            .kept(Basis::Configuration)
             .run(list),
         write("updateEntityScopes", "/entity-scopes", "Replace every assignment with the arrays sent", Change::Replace),
         write("addEntityScopes", "/entity-scopes/add", "Add assignments, keep the rest", Change::Add),
@@ -94,13 +95,13 @@ fn write(context: &mut Context<'_, '_>, input: &WriteScopes, change: Change) -> 
         return Err(Error::invalid(&["portalSettingsIds"], "cannot be assigned to portals"));
     }
     find_entity(context, input.entity_type, input.entity_id)?;
-    if input.entity_type == EntityType::Manual {
-        context.require(Permission::ModifyGuides)?;
-    }
     let coverage = Coverage::load(context)?;
     let sent = input.targets();
     for target in &sent {
         check_target(context, *target, change, &coverage)?;
+    }
+    if input.entity_type == EntityType::Manual {
+        context.require(Permission::ModifyGuides)?;
     }
     let stored: BTreeSet<Target> = targets(context, input.entity_type, input.entity_id)?.into_iter().collect();
     let leaves: Vec<Target> = match change {

@@ -1,6 +1,8 @@
 //! Readings of the list of operations: HTTP routes, tools, the OpenAPI document; and the pages beside them.
 
+mod answers;
 mod docs;
+mod files;
 mod observe;
 pub mod openapi;
 mod router;

@@ -9,7 +9,10 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use uuid::Uuid;
 
 use crate::service::Service;
+use crate::webhooks::{self, Backlog};
 
+/// How long a reading waits for the database; without an answer it is one of what the process knows by itself.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Upper bounds of the latency histogram, in seconds: from a cached read to a full batch of records.
 const BUCKETS: [f64; 12] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
@@ -33,20 +36,35 @@ impl Metrics {
     }
 
     /// The Prometheus text.
-    pub(super) fn render(&self, service: &Arc<Service>) -> String {
+    pub(super) async fn render(&self, service: &Arc<Service>) -> String {
+        // Before anything is asked, so that the asking is not counted.
         let load = service.store.load();
+        let backlog = backlog(service).await;
         let mut text = self.0.render();
-        let gauges = [
-            ("vestibule_database_queue", "Operations waiting for a connection or for the writer.", load.queued),
-            ("vestibule_database_connections_busy", "Connections running something now.", load.busy),
-            ("vestibule_database_connections", "Connections there can be.", load.size),
+        let mut gauges = vec![
+            ("vestibule_database_queue", "Operations waiting for a connection or for the writer.", load.queued.to_string()),
+            ("vestibule_database_connections_busy", "Connections running something now.", load.busy.to_string()),
+            ("vestibule_database_connections", "Connections there can be.", load.size.to_string()),
         ];
+        if let Some(Backlog { pending, oldest_due }) = backlog {
+            let oldest = oldest_due.as_secs_f64().to_string();
+            gauges.extend([
+                ("vestibule_webhook_deliveries_pending", "Deliveries to be sent, of all nodes, 100000 at the most.", pending.to_string()),
+                ("vestibule_webhook_oldest_due_seconds", "How long the delivery that has waited longest has been due.", oldest),
+            ]);
+        }
         for (name, help, value) in gauges {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
         }
         text
     }
+}
+
+async fn backlog(service: &Arc<Service>) -> Option<Backlog> {
+    let now = service.clock.now();
+    let asked = service.store.read(move |tx| webhooks::backlog(tx, now));
+    tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()
 }
 
 /// Writes a request down. The path is left out: a guest's holds their token.

@@ -114,7 +114,7 @@ fn describe() -> (Vec<Described>, Map<String, Value>) {
     for described in &mut described {
         name_record(&mut described.output, &records, &mut schemas);
     }
-    for kind in Event::ALL.iter().filter_map(|event| webhooks::subject(event.name())) {
+    for kind in Event::ALL.iter().copied().filter_map(crate::webhooks::subject) {
         schemas.insert(record_name(kind), kind.view_schema());
     }
     schemas.extend(components::envelope_schemas());

@@ -26,8 +26,9 @@ use tower_http::compression::predicate::{NotForContentType, Predicate as _, Size
 use tower_http::cors::CorsLayer;
 use uuid::Uuid;
 
+use super::answers::{self, Wishes};
 use super::observe::{self, Metrics, Served};
-use super::{docs, openapi, tools};
+use super::{docs, files, openapi, tools};
 use crate::error::{Error, Kind};
 use crate::format;
 use crate::guest::form::{self, Fields, Form, Refused, Visit};
@@ -70,10 +71,11 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String]) -> R
         .route("/api/v1/openapi.json", get(openapi_document))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
-        .route("/metrics", get(move |State(service): State<Arc<Service>>| async move { metrics.render(&service) }))
+        .route("/metrics", get(move |State(service): State<Arc<Service>>| async move { metrics.render(&service).await }))
         .with_state(service.clone())
         .merge(docs::router())
         .merge(tools::router(service.clone()))
+        .merge(files::router(service.clone()))
         .fallback(not_found)
         .method_not_allowed_fallback(not_found)
         .layer(compression);
@@ -131,9 +133,10 @@ async fn serve(operation: &'static Operation, State(service): State<Arc<Service>
     let (parts, body) = request.into_parts();
     let id = request_id(&parts);
     let Some(params) = readable(params) else { return refuse(&Error::not_found("Route"), id) };
+    let wishes = Wishes::of(&parts.headers);
     let request = request_for(id, &params, parts, body);
     let outcome = pipeline::handle(&service, operation, request).await;
-    let mut response = respond(outcome, operation.surface);
+    let mut response = respond(outcome, operation.surface, &wishes);
     response.extensions_mut().insert(Served(operation.id));
     response
 }
@@ -152,8 +155,11 @@ fn query(parts: &Parts) -> Vec<(String, String)> {
     form_urlencoded::parse(query.as_bytes()).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
 }
 
-fn respond(outcome: Outcome, surface: Surface) -> Response {
-    let mut response = json(outcome.status, outcome.body);
+fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
+    let mut response = match outcome.etag {
+        Some(etag) => answers::of_state(outcome.body, &etag, wishes),
+        None => json(outcome.status, outcome.body.into_text()),
+    };
     let headers = response.headers_mut();
     if let Some(standing) = outcome.standing {
         headers.insert("x-ratelimit-limit", standing.limit.into());
@@ -172,7 +178,7 @@ fn respond(outcome: Outcome, surface: Surface) -> Response {
     response
 }
 
-fn json(status: u16, body: String) -> Response {
+pub(super) fn json(status: u16, body: String) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
 }
@@ -306,7 +312,7 @@ async fn ask<T: DeserializeOwned>(service: &Arc<Service>, operation: &str, reque
     let broken = || Refusal { status: Kind::Internal.status(), message: Error::from(Kind::Internal).to_string() };
     let operation = crate::operations().iter().find(|known| known.id == operation).ok_or_else(broken)?;
     let outcome = pipeline::handle(service, operation, request).await;
-    let mut envelope: Value = serde_json::from_str(&outcome.body).unwrap_or_default();
+    let mut envelope: Value = serde_json::from_str(&outcome.body.into_text()).unwrap_or_default();
     if outcome.status >= 400 {
         let message = envelope["error"]["message"].as_str().unwrap_or_default().to_owned();
         return Err(Refusal { status: outcome.status, message });

@@ -229,16 +229,17 @@ impl ServerHandler for Handler {
             headers: parts.map(|parts| parts.headers.clone()).unwrap_or_default(),
             payload: Payload::Arguments(call.arguments.unwrap_or_default()),
         };
-        let result = self.run(operation, request).await.and_then(|outcome| result(&outcome));
+        let result = self.run(operation, request).await.and_then(result);
         Ok(result.unwrap_or_else(|error| refused(&error.body())).into())
     }
 }
 
 /// An outcome of the pipeline as the protocol puts it.
-fn result(outcome: &Outcome) -> Result<CallToolResult> {
-    let mut body: Value = serde_json::from_str(&outcome.body).map_err(Error::internal)?;
+fn result(outcome: Outcome) -> Result<CallToolResult> {
+    let Outcome { status, body, .. } = outcome;
+    let mut body: Value = serde_json::from_str(&body.into_text()).map_err(Error::internal)?;
     let mut take = |pointer: &str| body.pointer_mut(pointer).map(Value::take);
-    if !(200..300).contains(&outcome.status) {
+    if !(200..300).contains(&status) {
         return Ok(refused(&take("/error").unwrap_or_default()));
     }
     let mut content = json!({ "data": take("/data") });
@@ -257,25 +258,25 @@ mod tests {
     use super::*;
 
     fn outcome(status: u16, body: &str) -> Outcome {
-        Outcome { status, body: body.into(), standing: None, is_replay: false, retry_after: None }
+        Outcome { status, body: pipeline::Body::Text(body.into()), etag: None, standing: None, is_replay: false, retry_after: None }
     }
 
     #[test]
     fn a_success_moves_its_pagination_beside_its_data() {
         let body = r#"{"data":[1],"meta":{"requestId":"r","pagination":{"limit":1,"offset":0,"total":9}}}"#;
-        let result = result(&outcome(200, body)).unwrap();
+        let result = result(outcome(200, body)).unwrap();
         let content = json!({ "data": [1], "pagination": { "limit": 1, "offset": 0, "total": 9 } });
         assert_eq!(result.structured_content.as_ref(), Some(&content));
         assert_eq!(result.content, [ContentBlock::text(content.to_string())]);
         assert_eq!(result.is_error, Some(false));
-        let plain = super::result(&outcome(201, r#"{"data":{"id":1},"meta":{"requestId":"r"}}"#)).unwrap();
+        let plain = super::result(outcome(201, r#"{"data":{"id":1},"meta":{"requestId":"r"}}"#)).unwrap();
         assert_eq!(plain.structured_content, Some(json!({ "data": { "id": 1 } })));
     }
 
     #[test]
     fn a_refusal_is_the_error_of_rest_as_text() {
         let body = pipeline::error_body(&Error::invalid(&["nickname"], "is required"), Uuid::nil());
-        let result = result(&outcome(400, &body)).unwrap();
+        let result = result(outcome(400, &body)).unwrap();
         assert_eq!(result.is_error, Some(true));
         assert_eq!(result.structured_content, None);
         let text = Error::invalid(&["nickname"], "is required").body().to_string();

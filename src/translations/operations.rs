@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::field::{Language, Text6000};
 use crate::format;
 use crate::moment::Moment;
-use crate::operation::{ById, Needs, Operation};
+use crate::operation::{Basis, ById, Needs, Operation};
 use crate::values;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -61,6 +61,7 @@ pub(crate) fn operations() -> Vec<Operation> {
             Needs::Permission(Permission::ViewProperties),
         )
         .summary("List a text's versions, English first, then by language")
+        .kept(Basis::Configuration)
         .run(list_entries),
         Operation::public(
             "setTranslationEntry",

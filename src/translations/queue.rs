@@ -15,8 +15,9 @@ use uuid::Uuid;
 
 use super::ENGLISH;
 use crate::access::Access;
-use crate::context::{Context, System, Wakes};
+use crate::context::{Context, System};
 use crate::error::Result;
+use crate::operation::Touches;
 use crate::service::Service;
 use crate::values;
 
@@ -189,8 +190,7 @@ pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Optio
 pub(super) fn settle(tx: &mut Transaction<'_>, service: &Service, claim: &Claim, text: &str, now: Timestamp) -> Result<Outcome> {
     let Job { organization, translation, language } = &claim.job;
     let access = Access::platform();
-    let system = System { tx, now, ids: &service.ids, public_url: &service.public_url, wakes: Wakes::default() };
-    let mut context = Context::for_writing(system, *organization, &access)?;
+    let mut context = Context::for_writing(service.system(tx, now), *organization, &access, Touches::Configuration)?;
     let Some(job) = context.row(&JOB, values![translation, language, claim.ticket])? else { return Ok(Outcome::Outdated) };
     let replaces_hand_written: bool = job.get(0)?;
     let entries = super::entries(&mut context, *translation)?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -11,30 +12,100 @@ use crate::platform::Kind;
 
 /// Attempts at one delivery, the first included (spec: Delivery).
 const MAX_ATTEMPTS: usize = 5;
+/// Attempts that stay in the log of a delivery that is sent again. With those that follow it has 50 at the most, however
+/// often that happens.
+const KEPT_ATTEMPTS: usize = 45;
 /// Failed deliveries in a row that disable a subscription (spec: States).
 pub(super) const MAX_FAILURES: i64 = 50;
 /// Two attempts are never at the same moment.
 const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
+/// What a delivery tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Told {
+    /// What happened to a record.
+    #[serde(rename_all = "camelCase")]
+    Event {
+        /// What happened.
+        event: Event,
+        /// To a record of which kind.
+        kind: Kind,
+        /// To which record.
+        record_id: Uuid,
+    },
+    /// Nothing: the owner of a subscription wants to see something arrive.
+    Ping {
+        /// Says so.
+        event: PingName,
+    },
+}
+
+/// What a ping has in the place of an event. It is none, and cannot be subscribed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PingName {
+    /// `ping`
+    Ping,
+}
+
+impl Told {
+    /// A ping.
+    pub(super) const PING: Self = Self::Ping { event: PingName::Ping };
+    /// How a ping is named.
+    pub(super) const PING_NAME: &str = "ping";
+
+    /// As it is written.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Event { event, .. } => event.name(),
+            Self::Ping { .. } => Self::PING_NAME,
+        }
+    }
+}
+
 /// A delivery as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Delivery {
-    /// What happened.
-    pub event: Event,
-    /// To a record of which kind.
-    pub kind: Kind,
-    /// To which record.
-    pub record_id: Uuid,
-    /// When.
+    /// What it tells.
+    #[serde(flatten)]
+    pub told: Told,
+    /// When that happened.
     pub occurred_at: Moment,
     /// What was tried so far, oldest first.
     pub attempts: Vec<Attempt>,
+    /// How many of them were made before it was sent again: they are told, and count no more.
+    #[serde(default)]
+    earlier: usize,
+}
+
+impl Delivery {
+    /// One that was not tried yet.
+    pub(super) const fn new(told: Told, occurred_at: Moment) -> Self {
+        Self { told, occurred_at, attempts: Vec::new(), earlier: 0 }
+    }
+
+    /// Allows as many attempts as a new delivery has, on top of those made.
+    pub(super) fn begin_anew(&mut self) {
+        let surplus = self.attempts.len().saturating_sub(KEPT_ATTEMPTS);
+        self.attempts.drain(..surplus);
+        self.earlier = self.attempts.len();
+    }
+
+    /// What the attempt that was noted last came to. `fraction` is the jitter, from 0 to 1.
+    pub(super) fn outcome(&self, answer: &Answer, base: Duration, fraction: f64) -> Outcome {
+        match self.told {
+            Told::Event { .. } => Outcome::of(answer, self.attempts.len().saturating_sub(self.earlier), base, fraction),
+            Told::Ping { .. } => Outcome::of_ping(answer),
+        }
+    }
 }
 
 /// One attempt at a delivery.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "WebhookAttempt")]
 pub(super) struct Attempt {
     /// When it began.
     pub attempted_at: Moment,
@@ -47,7 +118,9 @@ pub(super) struct Attempt {
 }
 
 /// Where a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub(super) enum Status {
     /// It will be tried, for the first time or again.
     Pending,
@@ -60,7 +133,15 @@ pub(super) enum Status {
 }
 
 impl Status {
-    /// As it is stored.
+    /// Every status.
+    const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Failed, Self::Discarded];
+
+    /// The status written so.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// As it is written and stored.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -109,11 +190,18 @@ pub(super) enum Outcome {
     Retry(Duration),
     /// That was the last attempt.
     Failed,
+    /// It was a ping, and it is over, whatever the answer: it says nothing of the subscription.
+    Pinged(Status),
 }
 
 impl Outcome {
+    /// What a ping came to. It is tried once and counts as nothing, not even where the receiver wants to hear no more.
+    fn of_ping(answer: &Answer) -> Self {
+        Self::Pinged(if matches!(answer, Answer::Status(200..=299)) { Status::Delivered } else { Status::Failed })
+    }
+
     /// What the attempt whose number is `attempt`, counted from 1, came to. `fraction` is the jitter, from 0 to 1.
-    pub(super) fn of(answer: &Answer, attempt: usize, base: Duration, fraction: f64) -> Self {
+    fn of(answer: &Answer, attempt: usize, base: Duration, fraction: f64) -> Self {
         match answer {
             Answer::Status(200..=299) => Self::Delivered,
             Answer::Status(410) => Self::Gone,
@@ -131,13 +219,14 @@ impl Outcome {
             Self::Private => "private_target",
             Self::Retry(_) => "retry",
             Self::Failed => "failed",
+            Self::Pinged(_) => "ping",
         }
     }
 }
 
 /// The pause after a failed attempt: anything up to `base`, doubled for each attempt before it. Full jitter, so that what
 /// failed together does not come back together.
-pub(super) fn backoff(base: Duration, attempt: usize, fraction: f64) -> Duration {
+fn backoff(base: Duration, attempt: usize, fraction: f64) -> Duration {
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
     let longest = base.saturating_mul(2_u32.saturating_pow(doublings));
     Duration::try_from_secs_f64(longest.as_secs_f64() * fraction).unwrap_or(longest).clamp(LEAST_PAUSE, longest.max(LEAST_PAUSE))
@@ -146,10 +235,28 @@ pub(super) fn backoff(base: Duration, attempt: usize, fraction: f64) -> Duration
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::{Value, json};
 
     use super::*;
 
     const BASE: Duration = Duration::from_secs(30);
+
+    fn moment() -> Moment {
+        Moment("2026-11-21T09:30:00Z".parse().unwrap())
+    }
+
+    /// A delivery after so many attempts.
+    fn tried(told: Told, attempts: usize) -> Delivery {
+        let mut delivery = Delivery::new(told, moment());
+        for _ in 0..attempts {
+            delivery.attempts.push(Answer::Status(500).attempt(moment(), Duration::ZERO));
+        }
+        delivery
+    }
+
+    fn event() -> Told {
+        Told::Event { event: Event::TaskCreated, kind: Kind::Task, record_id: Uuid::from_u128(1) }
+    }
 
     #[test]
     fn only_a_2xx_counts_as_delivered() {
@@ -179,9 +286,70 @@ mod tests {
     }
 
     #[test]
+    fn a_delivery_that_is_sent_again_has_five_attempts_more_and_keeps_its_log() {
+        let refused = Answer::Status(500);
+        let mut delivery = tried(event(), 5);
+        assert_eq!(delivery.outcome(&refused, BASE, 1.0), Outcome::Failed);
+        delivery.begin_anew();
+        for made in 6..=10 {
+            delivery.attempts.push(refused.attempt(moment(), Duration::ZERO));
+            assert_eq!(delivery.attempts.len(), made);
+            assert_eq!(delivery.outcome(&refused, BASE, 1.0) == Outcome::Failed, made == 10, "{made}");
+        }
+    }
+
+    #[test]
+    fn a_log_has_an_end() {
+        let mut delivery = tried(event(), 3);
+        for _ in 0..100 {
+            delivery.begin_anew();
+            delivery.attempts.extend(tried(event(), MAX_ATTEMPTS).attempts);
+            assert_eq!(delivery.outcome(&Answer::Status(500), BASE, 1.0), Outcome::Failed);
+        }
+        assert_eq!(delivery.attempts.len(), KEPT_ATTEMPTS + MAX_ATTEMPTS);
+    }
+
+    #[test]
+    fn a_ping_is_over_after_one_attempt() {
+        let ping = tried(Told::PING, 1);
+        assert_eq!(ping.outcome(&Answer::Status(204), BASE, 1.0), Outcome::Pinged(Status::Delivered));
+        for answer in [Answer::Status(500), Answer::Status(410), Answer::Private, Answer::Nothing("timed out".into())] {
+            assert_eq!(ping.outcome(&answer, BASE, 1.0), Outcome::Pinged(Status::Failed), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn a_delivery_is_stored_with_what_it_tells_beside_the_rest() {
+        let stored = json!({
+            "event": "task.created", "kind": "task", "recordId": Uuid::from_u128(1), "occurredAt": "2026-11-21T09:30:00.000Z",
+            "attempts": [], "earlier": 0,
+        });
+        assert_eq!(serde_json::to_value(Delivery::new(event(), moment())).unwrap(), stored);
+        let read = |stored: &Value| serde_json::from_value::<Delivery>(stored.clone()).unwrap();
+        assert_eq!(read(&stored).told, event());
+        // As it was stored before deliveries could be sent again.
+        let mut old = stored;
+        old.as_object_mut().unwrap().remove("earlier");
+        assert_eq!((read(&old).told.name(), read(&old).earlier), ("task.created", 0));
+        let ping = json!({ "event": "ping", "occurredAt": "2026-11-21T09:30:00.000Z", "attempts": [], "earlier": 0 });
+        assert_eq!(serde_json::to_value(Delivery::new(Told::PING, moment())).unwrap(), ping);
+        assert_eq!((read(&ping).told.name(), Event::named("ping")), (Told::PING_NAME, None));
+        let mut unknown = ping;
+        unknown["event"] = "tram.late".into();
+        assert!(serde_json::from_value::<Delivery>(unknown).is_err());
+    }
+
+    #[test]
+    fn a_status_and_its_name_find_each_other() {
+        for status in Status::ALL {
+            assert_eq!(Status::named(status.name()), Some(status));
+            assert_eq!(serde_json::to_value(status).unwrap(), status.name());
+        }
+    }
+
+    #[test]
     fn an_attempt_says_what_happened() {
-        let at = Moment("2026-11-21T09:30:00Z".parse().unwrap());
-        let attempt = |answer: Answer| answer.attempt(at, Duration::from_millis(12));
+        let attempt = |answer: Answer| answer.attempt(moment(), Duration::from_millis(12));
         let ok = attempt(Answer::Status(204));
         assert_eq!((ok.status_code, ok.error, ok.duration_ms), (Some(204), None, 12));
         let moved = attempt(Answer::Status(302));

@@ -8,11 +8,11 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 
 use super::delivery::{Delivery, Outcome, Status};
-use super::ledger::{self, Claim, Claimed, Settlement};
+use super::ledger::{self, Claim, Claimed, Claims, Settlement};
 use super::payload::{self, Prepared};
 use super::room::Room;
 use super::sender::{Message, Sender};
-use super::subscriptions::DisabledReason;
+use super::subscriptions::{DisabledReason, tell_disabled};
 use crate::error::{Error, Result};
 use crate::moment::Moment;
 use crate::service::Service;
@@ -23,6 +23,8 @@ const LEASE_MARGIN: Duration = Duration::from_secs(5);
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 /// How long to leave a database alone that could not be asked.
 const RESPITE: Duration = Duration::from_secs(1);
+/// How long to leave what is due to another node that was quicker with all of it; by then there may be more.
+const HEADWAY: Duration = Duration::from_millis(50);
 
 /// Sends webhooks. Every node has one; they share the work by claiming it.
 #[derive(Clone)]
@@ -73,16 +75,19 @@ impl Dispatcher {
         let due = self.0.service.clock.now();
         let mut count = 0;
         loop {
-            let claimed = self.claim(due).await.unwrap_or_else(|error| {
-                warn(&error);
-                Vec::new()
-            });
-            if claimed.is_empty() {
+            let taken = match self.claim(due).await {
+                Ok(claims) => claims.taken,
+                Err(error) => {
+                    warn(&error);
+                    Vec::new()
+                }
+            };
+            if taken.is_empty() {
                 return count;
             }
-            count += claimed.len();
+            count += taken.len();
             let mut sends = JoinSet::new();
-            for claimed in claimed {
+            for claimed in taken {
                 sends.spawn(self.clone().deliver(claimed));
             }
             finish(&mut sends).await;
@@ -94,9 +99,11 @@ impl Dispatcher {
         loop {
             let now = self.0.service.clock.now();
             match self.claim(now).await {
-                Ok(claimed) if claimed.is_empty() => return self.sleep_after(now).await,
-                Ok(claimed) => {
-                    for claimed in claimed {
+                Ok(Claims { taken, is_outrun }) if taken.is_empty() => {
+                    return if is_outrun { HEADWAY } else { self.sleep_after(now).await };
+                }
+                Ok(Claims { taken, .. }) => {
+                    for claimed in taken {
                         sends.spawn(self.clone().deliver(claimed));
                     }
                 }
@@ -124,9 +131,9 @@ impl Dispatcher {
         }
     }
 
-    async fn claim(&self, due: Timestamp) -> Result<Vec<Claimed>> {
+    async fn claim(&self, due: Timestamp) -> Result<Claims> {
         if self.0.room.free() == 0 {
-            return Ok(Vec::new());
+            return Ok(Claims { taken: Vec::new(), is_outrun: false });
         }
         let service = &self.0.service;
         let until = later(service.clock.now(), service.settings.webhook_timeout.saturating_add(LEASE_MARGIN));
@@ -151,14 +158,13 @@ impl Dispatcher {
         let prepared = service.store.read(move |tx| payload::prepare(tx, &shared, claim, &read, now)).await?;
         let settlement = match prepared {
             Prepared::Send(message) => self.send(&message, &mut delivery).await?,
-            Prepared::Discard => Settlement::Discarded,
+            Prepared::Discard => Settlement::Over(Status::Discarded),
             Prepared::Disable(reason) => Settlement::Disabled(reason, Status::Discarded),
         };
         let now = service.clock.now();
         let disabled = service.store.write(move |tx| ledger::settle(tx, claim, &delivery, settlement, now)).await?;
         if let Some(reason) = disabled {
-            let (organization, subscription) = (claim.organization, claim.subscription);
-            tracing::warn!(%organization, %subscription, reason = reason.name(), "a webhook subscription is disabled");
+            tell_disabled(claim.organization, claim.subscription, reason);
         }
         Ok(())
     }
@@ -170,8 +176,7 @@ impl Dispatcher {
         let answer = self.0.sender.post(message, began).await?;
         let took = service.clock.elapsed().saturating_sub(started);
         delivery.attempts.push(answer.attempt(Moment(began), took));
-        let base = service.settings.webhook_retry_base;
-        let outcome = Outcome::of(&answer, delivery.attempts.len(), base, service.ids.fraction());
+        let outcome = delivery.outcome(&answer, service.settings.webhook_retry_base, service.ids.fraction());
         metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome.name()).increment(1);
         Ok(match outcome {
             Outcome::Delivered => Settlement::Delivered,
@@ -179,6 +184,7 @@ impl Dispatcher {
             Outcome::Private => Settlement::Disabled(DisabledReason::PrivateTarget, Status::Failed),
             Outcome::Retry(pause) => Settlement::Retry(later(service.clock.now(), pause)),
             Outcome::Failed => Settlement::Failed,
+            Outcome::Pinged(status) => Settlement::Over(status),
         })
     }
 }

@@ -3,10 +3,12 @@
 //! A delivery is claimed by a lease. It is nobody's again when the lease runs out, so what a node that went down had in
 //! hand is not lost; a delivery whose outcome could not be recorded arrives a second time, under the same id.
 //!
-//! Nothing here takes the organization's lock: it touches a subscription and its deliveries only, the subscription's row
-//! first wherever it touches both, which is also the order in which deleting a subscription goes about it.
+//! Nothing here takes the organization's lock. Recording an outcome touches a subscription and one of its deliveries, the
+//! subscription's row first, which is also the order in which deleting a subscription goes about it. What touches many
+//! deliveries at once, claiming and sweeping, waits for no row that another has: it does without.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use store::{RawJson, Row, Transaction};
@@ -23,18 +25,23 @@ use crate::values;
 const WINDOW: i64 = 256;
 /// How many windows are looked at in one claim; what lies behind them is found by a later one.
 const WINDOWS: usize = 16;
+/// Deliveries removed in one transaction, so that a sweep holds up no one.
+const SWEEP_BATCH: i64 = 500;
+/// As many pending deliveries are counted; where there are more, the number says nothing that this one does not.
+const MOST_COUNTED: i64 = 100_000;
 
 store::statements! {
-    /// Deliveries that are due and nobody's, except those of some subscriptions.
+    /// Deliveries that are due and nobody's, except those of some subscriptions, and some.
     DUE = "select d.id, d.organization_id, d.subscription_id, s.target_url, d.doc from webhook_delivery d
         join webhook_subscription s on s.organization_id = d.organization_id and s.id = d.subscription_id
         where d.status = 'pending' and d.next_attempt_at <= ?1 and (d.leased_until is null or d.leased_until <= ?1)
-        and not (d.subscription_id = any(?2)) order by d.next_attempt_at, d.id limit ?3";
-    /// Claims deliveries. The condition is that of DUE once more: of two nodes that saw the same row, the second one waits
-    /// for the first, finds that it no longer holds, and does without the row.
-    CLAIM = "update webhook_delivery set leased_until = ?2
-        where id = any(?3) and status = 'pending' and next_attempt_at <= ?1 and (leased_until is null or leased_until <= ?1)
-        returning id";
+        and not (d.subscription_id = any(?2)) and not (d.id = any(?3)) order by d.next_attempt_at, d.id limit ?4";
+    /// Claims deliveries. The condition is that of DUE once more: of nodes that saw the same row, the first has it. Another
+    /// passes over it, while the first is at it and after, rather than wait for it with rows in hand that the first, or
+    /// somebody who deletes a subscription, may be waiting for in turn.
+    CLAIM = "with free as (select id from webhook_delivery where id = any(?3) and status = 'pending' and next_attempt_at <= ?1
+            and (leased_until is null or leased_until <= ?1) for update skip locked)
+        update webhook_delivery set leased_until = ?2 where id in (select id from free) returning id";
     /// Ends every lease.
     RELEASE_ALL = "update webhook_delivery set leased_until = null where status = 'pending' and leased_until is not null";
     /// When the next delivery becomes due, of those that are not due yet.
@@ -57,6 +64,17 @@ store::statements! {
         where organization_id = ?1 and id = ?2 and disabled_at is null";
     /// Deletes a subscription whose receiver is gone.
     DELETE = "delete from webhook_subscription where organization_id = ?1 and id = ?2";
+    /// Removes a batch of deliveries that are over, the oldest first. Ids sort by the time they were made at, so it is the
+    /// primary key that finds them.
+    SWEEP = "with old as (select id from webhook_delivery where id < ?1 and status <> 'pending' order by id limit ?2
+            for update skip locked)
+        delete from webhook_delivery where id in (select id from old)";
+    /// How many deliveries are pending, up to a number.
+    COUNT_PENDING = "select count(*) from
+        (select 1 as one from webhook_delivery where status = 'pending' order by next_attempt_at limit ?1) as pending";
+    /// Since when the delivery that has waited longest has been due and nobody's.
+    OLDEST_DUE = "select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at <= ?1
+        and (leased_until is null or leased_until <= ?1) order by next_attempt_at limit 1";
 }
 
 /// Ends every lease: for the only process there can be on a database, before it claims anything itself.
@@ -88,6 +106,14 @@ pub(super) struct Claimed {
     pub place: Place,
 }
 
+/// What a look at what is due comes to.
+pub(super) struct Claims {
+    /// The deliveries claimed.
+    pub taken: Vec<Claimed>,
+    /// Whether another node was quicker with some. While it was at it, it could not be told whether it would keep them.
+    pub is_outrun: bool,
+}
+
 /// What is recorded of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Settlement {
@@ -99,36 +125,52 @@ pub(super) enum Settlement {
     Retry(Timestamp),
     /// The last attempt failed.
     Failed,
-    /// There was nothing to send, or nobody to send it to.
-    Discarded,
+    /// It is over like this, which says nothing of the subscription.
+    Over(Status),
     /// The subscription is disabled, and the delivery ends like this.
     Disabled(DisabledReason, Status),
 }
 
+/// What waits to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    /// Deliveries that are pending, due or not, 100,000 at the most.
+    pub pending: i64,
+    /// How long the one that has waited longest has been due.
+    pub oldest_due: Duration,
+}
+
 /// Claims what was due at `due` until `until`, as far as there is room to send it.
-pub(super) fn claim(tx: &mut Transaction<'_>, room: &Room, due: Timestamp, until: Timestamp) -> Result<Vec<Claimed>> {
-    let mut all = Vec::new();
+pub(super) fn claim(tx: &mut Transaction<'_>, room: &Room, due: Timestamp, until: Timestamp) -> Result<Claims> {
+    let (mut taken, mut lost): (Vec<Claimed>, Vec<Uuid>) = (Vec::new(), Vec::new());
     for _ in 0..WINDOWS {
         if room.free() == 0 {
             break;
         }
-        let rows = tx.rows(&DUE, &values![due, room.crowded(), WINDOW])?;
+        let rows = tx.rows(&DUE, &values![due, room.crowded(), lost.clone(), WINDOW])?;
         let mut fitting = Vec::new();
         for row in &rows {
             fitting.extend(claimed(row, room, until)?);
         }
-        let has_left_some = fitting.len() < rows.len();
+        let mut granted = HashSet::new();
         if !fitting.is_empty() {
             let ids: Vec<Uuid> = fitting.iter().map(|claimed: &Claimed| claimed.claim.id).collect();
-            let granted = tx.rows(&CLAIM, &values![due, until, ids])?;
-            let granted = granted.iter().map(|row| row.get::<Uuid>(0)).collect::<store::Result<HashSet<_>>>()?;
-            all.extend(fitting.into_iter().filter(|claimed| granted.contains(&claimed.claim.id)));
+            let won = tx.rows(&CLAIM, &values![due, until, ids])?;
+            granted = won.iter().map(|row| row.get::<Uuid>(0)).collect::<store::Result<_>>()?;
         }
-        if !has_left_some {
+        for claimed in fitting {
+            if granted.contains(&claimed.claim.id) {
+                taken.push(claimed);
+            } else {
+                lost.push(claimed.claim.id);
+            }
+        }
+        // Behind those without a place, and those that are lost, there may be more.
+        if granted.len() == rows.len() {
             break;
         }
     }
-    Ok(all)
+    Ok(Claims { taken, is_outrun: !lost.is_empty() })
 }
 
 /// A row of DUE with a place to send it, if there is one.
@@ -181,16 +223,66 @@ pub(super) fn settle(
             let failures: i64 = tx.row(&FAILED, &values![organization, subscription])?.map_or(Ok(0), |row| row.get(0))?;
             (Status::Failed, None, (failures >= MAX_FAILURES).then_some(DisabledReason::Failures))
         }
-        Settlement::Discarded => (Status::Discarded, None, None),
+        Settlement::Over(status) => (status, None, None),
         Settlement::Disabled(reason, status) => (status, None, Some(reason)),
     };
     let mut disabled = None;
     if let Some(reason) = reason
-        && tx.execute(&DISABLE, &values![organization, subscription, now, reason.name()])? > 0
+        && disable(tx, organization, subscription, reason, now)?
     {
         disabled = Some(reason);
     }
     let doc = store::Value::json(delivery)?;
     tx.execute(&SETTLE, &values![organization, id, until, status.name(), next, doc])?;
     Ok(disabled)
+}
+
+/// Disables a subscription; whether it was active.
+pub(super) fn disable(
+    tx: &mut Transaction<'_>,
+    organization: Uuid,
+    subscription: Uuid,
+    reason: DisabledReason,
+    now: Timestamp,
+) -> Result<bool> {
+    Ok(tx.execute(&DISABLE, &values![organization, subscription, now, reason.name()])? > 0)
+}
+
+/// Removes a batch of deliveries that are over and were made longer ago than `retention`; true when there may be more.
+pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<bool> {
+    let Ok(oldest) = now.checked_sub(retention) else { return Ok(false) };
+    let removed = tx.execute(&SWEEP, &values![first_id_at(oldest), SWEEP_BATCH])?;
+    Ok(i64::try_from(removed).unwrap_or(0) >= SWEEP_BATCH)
+}
+
+/// The least id that can be made at a moment: version 7 begins with the milliseconds.
+fn first_id_at(moment: Timestamp) -> Uuid {
+    let milliseconds = u64::try_from(moment.as_millisecond()).unwrap_or(0);
+    Uuid::from_u128(u128::from(milliseconds) << 80)
+}
+
+/// What waits to be sent now.
+pub fn backlog(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Backlog> {
+    let pending = tx.row(&COUNT_PENDING, &values![MOST_COUNTED])?.map_or(Ok(0), |row| row.get(0))?;
+    let since: Option<Timestamp> = tx.row(&OLDEST_DUE, &values![now])?.map(|row| row.get(0)).transpose()?;
+    let waited = since.and_then(|since| Duration::try_from(now.duration_since(since)).ok());
+    Ok(Backlog { pending, oldest_due: waited.unwrap_or_default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ambient::Ids;
+
+    #[test]
+    fn ids_sort_by_the_time_they_were_made_at() {
+        let ids = Ids::default();
+        let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
+        let next = now.checked_add(Duration::from_millis(1)).unwrap();
+        for _ in 0..100 {
+            let id = ids.uuid(now);
+            assert!(first_id_at(now) <= id && id < first_id_at(next), "{id}");
+        }
+        assert_eq!(first_id_at(Timestamp::MIN), Uuid::nil());
+    }
 }

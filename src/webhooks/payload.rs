@@ -2,17 +2,16 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::{Json, Transaction};
 use uuid::Uuid;
 
-use super::delivery::Delivery;
+use super::delivery::{Delivery, Told};
 use super::ledger::Claim;
 use super::sender::Message;
-use super::subscriptions::{DisabledReason, Stored};
-use super::workflow;
-use crate::access::{self, Credential};
-use crate::context::{Context, System, Wakes};
+use super::subscriptions::{DisabledReason, Stored, event_of};
+use super::{standing, workflow};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::events::Event;
 use crate::moment::Moment;
@@ -22,7 +21,8 @@ use crate::values;
 
 store::statements! {
     /// The subscription that a delivery is for.
-    SUBSCRIPTION = "select credential, target_url, disabled_at, doc from webhook_subscription where organization_id = ?1 and id = ?2";
+    SUBSCRIPTION = "select credential, event, target_url, disabled_at, doc from webhook_subscription
+        where organization_id = ?1 and id = ?2";
 }
 
 /// What is to be done about a delivery.
@@ -40,7 +40,7 @@ pub(super) enum Prepared {
 #[serde(rename_all = "camelCase")]
 struct Body {
     id: Uuid,
-    event: Event,
+    event: &'static str,
     occurred_at: Moment,
     data: Value,
 }
@@ -50,38 +50,32 @@ pub(super) fn prepare(tx: &mut Transaction<'_>, service: &Service, claim: Claim,
     let Some(row) = tx.row(&SUBSCRIPTION, &values![claim.organization, claim.subscription])? else {
         return Ok(Prepared::Discard);
     };
-    if row.get::<Option<Timestamp>>(2)?.is_some() {
+    if row.get::<Option<Timestamp>>(3)?.is_some() {
         return Ok(Prepared::Discard);
     }
-    let identified = match Credential::from_key(&row.get::<String>(0)?) {
-        Some(credential) => access::load(tx, claim.organization, credential, now)?,
-        None => None,
+    let access = standing::access_of(tx, claim.organization, &row.get::<String>(0)?, now)?;
+    let access = match standing::hearing(access.as_ref(), event_of(&row, 1)?) {
+        Ok(access) => access,
+        Err(reason) => return Ok(Prepared::Disable(reason)),
     };
-    let Some(access) = identified.map(|caller| caller.access).filter(|access| access.satisfies_two_factor) else {
-        return Ok(Prepared::Disable(DisabledReason::CredentialInvalid));
-    };
-    if !access.permissions.has(delivery.event.permission()) {
-        return Ok(Prepared::Disable(DisabledReason::PermissionLost));
-    }
-    let system = System { tx, now, ids: &service.ids, public_url: &service.public_url, wakes: Wakes::default() };
-    let mut context = Context::for_reading(system, claim.organization, &access)?;
-    let Some(data) = data(&mut context, delivery)? else { return Ok(Prepared::Discard) };
-    let body = Body { id: claim.id, event: delivery.event, occurred_at: delivery.occurred_at, data };
-    let Json(Stored { secret, .. }) = row.get(3)?;
+    let mut context = Context::for_reading(service.system(tx, now), claim.organization, access)?;
+    let Some(data) = data(&mut context, claim, delivery.told)? else { return Ok(Prepared::Discard) };
+    let body = Body { id: claim.id, event: delivery.told.name(), occurred_at: delivery.occurred_at, data };
+    let Json(Stored { secrets, .. }) = row.get(4)?;
     Ok(Prepared::Send(Message {
         id: claim.id,
-        target_url: row.get(1)?,
-        secret,
+        target_url: row.get(2)?,
+        secrets,
         body: serde_json::to_string(&body).map_err(Error::internal)?,
     }))
 }
 
 /// What happened to whom, as its read returns it; `None` where the credential cannot read it, or it is gone.
-fn data(context: &mut Context<'_, '_>, delivery: &Delivery) -> Result<Option<Value>> {
-    let data = if delivery.event == Event::WorkflowStep {
-        workflow::run_data(context, delivery.record_id)?.map(serde_json::to_value)
-    } else {
-        find_record(context, delivery.kind, delivery.record_id)?.map(serde_json::to_value)
+fn data(context: &mut Context<'_, '_>, claim: Claim, told: Told) -> Result<Option<Value>> {
+    let data = match told {
+        Told::Event { event: Event::WorkflowStep, record_id, .. } => workflow::run_data(context, record_id)?.map(serde_json::to_value),
+        Told::Event { kind, record_id, .. } => find_record(context, kind, record_id)?.map(serde_json::to_value),
+        Told::Ping { .. } => Some(Ok(json!({ "subscriptionId": claim.subscription }))),
     };
     data.transpose().map_err(Error::internal)
 }

@@ -9,7 +9,8 @@ use reqwest::{Certificate, Client};
 use uuid::Uuid;
 
 use super::delivery::Answer;
-use super::signature::{Secret, sign};
+use super::peer::PeerGuard;
+use super::signature::Secrets;
 use super::target::{Refusal, Targets};
 use crate::error::{Result, innermost};
 
@@ -32,7 +33,7 @@ pub(super) struct Message {
     /// Where to.
     pub target_url: String,
     /// What it is signed with.
-    pub secret: Secret,
+    pub secrets: Secrets,
     /// The body, serialized.
     pub body: String,
 }
@@ -52,6 +53,7 @@ impl Sender {
             // A proxy would resolve the name itself, past the guard.
             .no_proxy()
             .dns_resolver(targets.clone())
+            .connector_layer(PeerGuard::new(targets.clone()))
             // Attempts are counted; none is made behind the count.
             .retry(reqwest::retry::never())
             .tls_certs_merge(authorities)
@@ -66,7 +68,7 @@ impl Sender {
             return Ok(Answer::Private);
         }
         let (id, timestamp) = (message.id.to_string(), now.as_second());
-        let signature = sign(&message.secret, &id, timestamp, &message.body)?;
+        let signature = message.secrets.sign(&id, now, &message.body)?;
         let sent = self
             .client
             .post(&message.target_url)

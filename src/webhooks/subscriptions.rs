@@ -1,16 +1,18 @@
-//! listWebhookSubscriptions, createWebhookSubscription, deleteWebhookSubscription.
+//! listWebhookSubscriptions, createWebhookSubscription, deleteWebhookSubscription, rotateWebhookSecret.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::time::Duration;
 
 use http::Method;
+use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::signature::Secret;
+use super::signature::Secrets;
 use super::workflow::find_step;
 use crate::access::{Access, Credential};
 use crate::context::Context;
@@ -23,6 +25,8 @@ use crate::values;
 
 /// Active subscriptions that one credential may have (spec: Limits).
 const MAX_ACTIVE: i64 = 100;
+/// A day: how long a secret that is replaced goes on signing, where the owner does not say.
+const GRACE_SECONDS: u32 = 86_400;
 /// The path of the filter that most rules are about.
 const WORKFLOW_STEP: [&str; 2] = ["filters", "workflowStep"];
 
@@ -30,6 +34,13 @@ store::statements! {
     /// The subscriptions of a credential.
     LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
         from webhook_subscription where organization_id = ?1 and credential = ?2 order by created_at, id";
+    /// A subscription of a credential.
+    ONE = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
+        from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3";
+    /// A subscription of a credential, held: it can be written to, and not be deleted, until the transaction is over.
+    HOLD = "select disabled_at from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3 for key share";
+    /// Changes what of a subscription stands in no column of its own.
+    REPLACE_DOC = "update webhook_subscription set doc = ?3 where organization_id = ?1 and id = ?2";
     /// How many active subscriptions a credential has.
     COUNT_ACTIVE = "select count(*) from webhook_subscription where organization_id = ?1 and credential = ?2 and disabled_at is null";
     /// A new subscription.
@@ -41,10 +52,10 @@ store::statements! {
     DELETE_BY_TARGET = "delete from webhook_subscription where organization_id = ?1 and credential = ?2 and target_url = ?3";
     /// Disables every active subscription of a credential.
     DISABLE_ALL = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
-        where organization_id = ?1 and credential = ?2 and disabled_at is null";
+        where organization_id = ?1 and credential = ?2 and disabled_at is null returning id";
     /// Disables the active subscriptions of a member to some events, whichever app made them.
     DISABLE_MEMBER = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
-        where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null and event = any(?5)";
+        where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null and event = any(?5) returning id";
 }
 
 /// Why a subscription is disabled.
@@ -104,7 +115,7 @@ impl JsonSchema for TargetUrl {
 }
 
 /// An event by its name, as one list of names: a failing one is then told all of them.
-fn event_name(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn event_name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Event::ALL.iter().map(|event| event.name()).collect::<Vec<_>>() })
 }
 
@@ -133,7 +144,8 @@ pub(super) struct Stored {
     /// What it is limited to.
     pub filters: Filters,
     /// What its deliveries are signed with.
-    pub secret: Secret,
+    #[serde(flatten)]
+    pub secrets: Secrets,
 }
 
 /// The filters of a create.
@@ -177,6 +189,18 @@ struct DeleteWebhookSubscriptions {
     target_url: Option<String>,
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "graceSeconds": 3600 }))]
+struct RotateWebhookSecret {
+    /// Which subscription's.
+    id: Uuid,
+    /// For how long the secret there is goes on signing beside the new one; a day if left out.
+    #[serde(default)]
+    #[schemars(range(max = 604_800))]
+    grace_seconds: Option<u32>,
+}
+
 /// A subscription as it is answered.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -196,7 +220,7 @@ struct WebhookSubscription {
     created_at: Moment,
 }
 
-/// A subscription that was just made.
+/// A subscription with a secret that was just made.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = created_example())]
@@ -218,11 +242,10 @@ impl WebhookSubscription {
     /// From the columns of [`LIST`].
     fn from_row(row: &Row) -> Result<Self> {
         let Json(Stored { filters, .. }) = row.get(8)?;
-        let event: String = row.get(1)?;
         let reason: Option<String> = row.get(5)?;
         Ok(Self {
             id: row.get(0)?,
-            event: Event::named(&event).ok_or_else(|| Error::internal(format!("a subscription to {event}, which is no event")))?,
+            event: event_of(row, 1)?,
             target_url: row.get(2)?,
             filters,
             consecutive_failures: row.get(3)?,
@@ -232,6 +255,12 @@ impl WebhookSubscription {
             created_at: Moment(row.get(7)?),
         })
     }
+}
+
+/// The event that a subscription's row has in a column.
+pub(super) fn event_of(row: &Row, column: usize) -> Result<Event> {
+    let name: String = row.get(column)?;
+    Event::named(&name).ok_or_else(|| Error::internal(format!("a subscription to {name}, which is no event")))
 }
 
 fn example() -> Value {
@@ -265,6 +294,10 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Delete the subscription of an id, or all that post to a URL")
             .rest_only()
             .run(delete),
+        Operation::public("rotateWebhookSecret", Method::POST, "/webhook-subscriptions/{id}/rotate-secret", Needs::Credential)
+            .summary("Make a new signing secret, shown once; until the grace time is over deliveries bear both signatures")
+            .rest_only()
+            .run(rotate),
     ]
 }
 
@@ -300,11 +333,11 @@ fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Re
         return Err(Error::conflict(format!("A credential can have {MAX_ACTIVE} active webhook subscriptions, and this one has.")));
     }
     let (id, now) = (context.new_id(), context.now());
-    let stored = Stored { filters, secret: Secret::fresh(context.ids()) };
+    let stored = Stored { filters, secrets: Secrets::fresh(context.ids()) };
     let doc = store::Value::json(&stored)?;
     context.execute(&INSERT, values![id, key, event.name(), &input.target_url.0, now, doc])?;
     Ok(CreatedWebhookSubscription {
-        signing_secret: stored.secret.reveal().to_owned(),
+        signing_secret: stored.secrets.reveal().to_owned(),
         subscription: WebhookSubscription {
             id,
             event,
@@ -350,22 +383,65 @@ fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> R
     Ok(Deleted { deleted })
 }
 
+fn rotate(context: &mut Context<'_, '_>, input: RotateWebhookSecret) -> Result<CreatedWebhookSubscription> {
+    let key = context.access.credential.key();
+    let not_found = || Error::not_found("Webhook subscription");
+    let row = context.row(&ONE, values![key, input.id])?.ok_or_else(not_found)?;
+    let Json(mut stored): Json<Stored> = row.get(8)?;
+    let grace = Duration::from_secs(input.grace_seconds.unwrap_or(GRACE_SECONDS).into());
+    stored.secrets.rotate(context.ids(), context.now(), grace);
+    let doc = store::Value::json(&stored)?;
+    if context.execute(&REPLACE_DOC, values![input.id, doc])? == 0 {
+        // Its receiver said 410 in between.
+        return Err(not_found());
+    }
+    let subscription = WebhookSubscription::from_row(&row)?;
+    Ok(CreatedWebhookSubscription { subscription, signing_secret: stored.secrets.reveal().to_owned() })
+}
+
+/// 404 for a subscription that is not the caller's.
+pub(super) fn check_owned(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
+    let key = context.access.credential.key();
+    if context.exists(&ONE, values![key, id])? { Ok(()) } else { Err(Error::not_found("Webhook subscription")) }
+}
+
+/// Holds a subscription of the caller's for the rest of the transaction; whether it is active.
+pub(super) fn hold(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
+    let key = context.access.credential.key();
+    let row = context.row(&HOLD, values![key, id])?.ok_or_else(|| Error::not_found("Webhook subscription"))?;
+    Ok(row.get::<Option<Timestamp>>(0)?.is_none())
+}
+
+/// 409 for what only an active subscription can do.
+pub(super) fn disabled() -> Error {
+    Error::conflict("The webhook subscription is disabled: nothing is sent for it any more.")
+}
+
 /// Disables every active subscription of a credential.
 pub fn disable_all_of(context: &mut Context<'_, '_>, credential: Credential, reason: DisabledReason) -> Result<()> {
     let (key, now) = (credential.key(), context.now());
-    let disabled = context.execute(&DISABLE_ALL, values![&key, now, reason.name()])?;
-    if disabled > 0 {
-        let organization = context.organization.id;
-        tracing::info!(%organization, credential = key, reason = reason.name(), disabled, "webhook subscriptions are disabled");
-    }
-    Ok(())
+    let disabled = context.rows(&DISABLE_ALL, values![key, now, reason.name()])?;
+    tell_all_disabled(context, &disabled, reason)
 }
 
 /// Disables the active subscriptions of a member to these events, whichever app made them.
 pub fn disable_events_of_member(context: &mut Context<'_, '_>, member: Uuid, events: &[Event], reason: DisabledReason) -> Result<()> {
     let now = context.now();
     let events: Vec<String> = events.iter().map(|event| event.name().to_owned()).collect();
-    context.execute(&DISABLE_MEMBER, values![member.to_string(), now, reason.name(), events]).map(drop)
+    let disabled = context.rows(&DISABLE_MEMBER, values![member.to_string(), now, reason.name(), events])?;
+    tell_all_disabled(context, &disabled, reason)
+}
+
+fn tell_all_disabled(context: &Context<'_, '_>, disabled: &[Row], reason: DisabledReason) -> Result<()> {
+    for row in disabled {
+        tell_disabled(context.organization.id, row.get(0)?, reason);
+    }
+    Ok(())
+}
+
+/// Writes down that a subscription is disabled: nobody else tells its owner.
+pub(super) fn tell_disabled(organization: Uuid, subscription: Uuid, reason: DisabledReason) {
+    tracing::warn!(%organization, %subscription, reason = reason.name(), "a webhook subscription is disabled");
 }
 
 #[cfg(test)]

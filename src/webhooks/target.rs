@@ -5,9 +5,10 @@
 //! are the ones that are connected to, whatever the name resolved to before. Addresses written into a URL never reach a
 //! resolver; [`Targets::refuses`] judges those.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -47,6 +48,46 @@ const RESERVED: [([u8; 4], u32); 15] = [
 #[derive(Debug, Clone, Default)]
 pub struct Targets {
     allowed: Arc<[IpNet]>,
+    names: Names,
+}
+
+/// Who is asked for the addresses of a name.
+#[derive(Debug, Clone, Default)]
+pub enum Names {
+    /// The system's resolver.
+    #[default]
+    System,
+    /// A table that can be rewritten at any time: to names what a manual clock is to time.
+    Written(Arc<Mutex<HashMap<String, Vec<IpAddr>>>>),
+}
+
+impl Names {
+    /// A table without a name in it.
+    #[must_use]
+    pub fn written() -> Self {
+        Self::Written(Arc::default())
+    }
+
+    /// Writes down what a name leads to from now on; the system's resolver knows better, and is not told.
+    pub fn write(&self, name: &str, addresses: &[IpAddr]) {
+        if let Self::Written(table) = self {
+            table.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), addresses.to_vec());
+        }
+    }
+
+    /// The addresses of a name; none where there are none, or not in time.
+    async fn ask(&self, name: &str) -> Vec<SocketAddr> {
+        match self {
+            Self::System => match tokio::time::timeout(LOOKUP_LIMIT, tokio::net::lookup_host((name, 0))).await {
+                Ok(Ok(found)) => found.collect(),
+                Ok(Err(_)) | Err(_) => Vec::new(),
+            },
+            Self::Written(table) => {
+                let table = table.lock().unwrap_or_else(PoisonError::into_inner);
+                table.get(name).into_iter().flatten().map(|ip| SocketAddr::new(*ip, 0)).collect()
+            }
+        }
+    }
 }
 
 /// Why a name leads nowhere.
@@ -84,7 +125,13 @@ impl Targets {
     /// The guard, with private ranges that are let through nevertheless.
     #[must_use]
     pub fn new(allowed: Vec<IpNet>) -> Self {
-        Self { allowed: allowed.into() }
+        Self { allowed: allowed.into(), names: Names::System }
+    }
+
+    /// The same guard, asking somebody else for addresses.
+    #[must_use]
+    pub fn asking(self, names: Names) -> Self {
+        Self { names, ..self }
     }
 
     /// Whether a URL may be subscribed; the reason completes "targetUrl …".
@@ -131,11 +178,7 @@ impl Targets {
         if is_private && self.allowed.is_empty() {
             return Err(Refusal::Private);
         }
-        let found = tokio::time::timeout(LOOKUP_LIMIT, tokio::net::lookup_host((name, 0))).await;
-        let addresses: Vec<SocketAddr> = match found {
-            Ok(Ok(found)) => found.collect(),
-            Ok(Err(_)) | Err(_) => Vec::new(),
-        };
+        let addresses = self.names.ask(name).await;
         if addresses.is_empty() {
             return Err(Refusal::Unresolved);
         }
@@ -175,6 +218,8 @@ fn judge(text: &str) -> Result<Destination, &'static str> {
     match url.host() {
         Some(Host::Ipv4(ip)) => Ok(Destination::Address(ip.into())),
         Some(Host::Ipv6(ip)) => Ok(Destination::Address(ip.into())),
+        // The root, or a label that is empty: no name of a host.
+        Some(Host::Domain(name)) if name.strip_suffix('.').unwrap_or(name).split('.').any(str::is_empty) => Err(NOT_HTTPS),
         Some(Host::Domain(name)) if is_private_name(name) => Ok(Destination::PrivateName(name.into())),
         Some(Host::Domain(name)) => Ok(Destination::Name(name.into())),
         None => Err(NOT_HTTPS),
@@ -281,6 +326,10 @@ mod tests {
             "https://4294967296/",
             "https://[::1/",
             "https://[fe80::1%25eth0]/",
+            "https://./",
+            "https://../",
+            "https://a..example/",
+            "https://localhost../",
         ] {
             assert_eq!(verdict(url), "refused", "{url}");
         }

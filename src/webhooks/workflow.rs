@@ -1,14 +1,21 @@
-//! Workflows as far as webhooks concern them: their external-automation steps, and the runs of those.
+//! Workflows as far as webhooks concern them: their external-automation steps (listWorkflowZapierSteps), and the runs of
+//! those.
 
+use std::collections::HashSet;
+
+use http::Method;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::access::Permission;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format;
 use crate::moment::Moment;
-use crate::platform::{Kind, Record, find_record, typed};
+use crate::operation::{Listing, Needs, Nothing, Operation, Page, PageLimits};
+use crate::platform::{Kind, Record, find_record, list_all, typed};
 
 /// The type of a node that other systems may subscribe to.
 const EXTERNAL_AUTOMATION: &str = "external_automation";
@@ -39,6 +46,72 @@ impl Workflow {
         let mut nodes = self.live_nodes.iter().chain(&self.draft_nodes).flatten();
         nodes.find(|node| node.id == id && node.node_type == EXTERNAL_AUTOMATION)
     }
+
+    /// Every external-automation step, once: the live version's in its order, then those that only the draft has.
+    fn steps(&self, id: Uuid) -> Vec<WorkflowStep> {
+        let versions = [(&self.live_nodes, true), (&self.draft_nodes, false)];
+        let nodes = versions.into_iter().flat_map(|(nodes, is_live)| nodes.iter().flatten().map(move |node| (node, is_live)));
+        let mut seen = HashSet::new();
+        nodes
+            .filter(|(node, _)| node.node_type == EXTERNAL_AUTOMATION && seen.insert(&node.id))
+            .map(|(node, is_live)| WorkflowStep {
+                id: step_id(id, &node.id),
+                name: format!("{} → {}", self.name, node.label),
+                workflow_id: id,
+                node_id: node.id.clone(),
+                label: node.label.clone(),
+                is_live,
+            })
+            .collect()
+    }
+}
+
+/// A step as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab:node-1", "name": "Welcome call → Tell the concierge",
+    "workflowId": "0192f0c1-2345-7abc-8def-0123456789ab", "nodeId": "node-1", "label": "Tell the concierge", "isLive": true
+}))]
+struct WorkflowStep {
+    /// What `filters.workflowStep` of a subscription takes: `<workflow id>:<node id>`.
+    id: String,
+    /// `<workflow name> → <step label>`
+    name: String,
+    workflow_id: Uuid,
+    node_id: String,
+    label: String,
+    /// Whether it is part of the live version; if not, of the draft only.
+    is_live: bool,
+}
+
+/// A workflow as its read returns it.
+#[derive(Debug, Deserialize)]
+struct Listed {
+    id: Uuid,
+    #[serde(flatten)]
+    workflow: Workflow,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("listWorkflowZapierSteps", Method::GET, "/workflow-zapier-steps", Needs::Permission(Permission::ViewWorkflows))
+            .summary("List the external-automation steps of workflows, live and draft, which workflow.step can be subscribed for")
+            .pages(PageLimits { default: 50, max: 100 }, list),
+    ]
+}
+
+/// By the creation of the workflows, then as the steps stand in them.
+fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<WorkflowStep>> {
+    let mut steps = Vec::new();
+    for Record(fields) in list_all(context, Kind::Workflow)? {
+        let Listed { id, workflow } = serde_json::from_value(Value::Object(fields)).map_err(Error::internal)?;
+        steps.extend(workflow.steps(id));
+    }
+    let total = i64::try_from(steps.len()).unwrap_or(i64::MAX);
+    let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
+    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+    Ok(Listing { items: steps.into_iter().skip(offset).take(limit).collect(), total })
 }
 
 /// What is read of the run of a workflow's step.
@@ -75,10 +148,16 @@ fn parts(id: &str) -> Option<(Uuid, &str)> {
     if format::is_uuid(workflow) { Some((workflow.parse().ok()?, node)) } else { None }
 }
 
-/// The step of this id, with the id as runs have it; `None` where no workflow has such a step.
+/// A workflow that the caller sees.
+fn find_workflow(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Workflow>> {
+    let found = find_record(context, Kind::Workflow, id)?;
+    found.map(|Record(fields)| serde_json::from_value(Value::Object(fields)).map_err(Error::internal)).transpose()
+}
+
+/// The step of this id, with the id as runs have it; `None` where no workflow that the caller sees has such a step.
 pub(super) fn find_step(context: &mut Context<'_, '_>, id: &str) -> Result<Option<String>> {
     let Some((workflow_id, node)) = parts(id) else { return Ok(None) };
-    let workflow = typed::<Workflow>(context, Kind::Workflow, workflow_id)?;
+    let workflow = find_workflow(context, workflow_id)?;
     Ok(workflow.and_then(|workflow| workflow.step(node).map(|step| step_id(workflow_id, &step.id))))
 }
 
@@ -105,15 +184,15 @@ struct NamedWorkflow {
 #[derive(Debug, Serialize)]
 struct LabelledStep {
     id: String,
-    /// Nothing where the step is no longer part of the workflow.
-    label: Option<String>,
+    label: String,
 }
 
-/// What is told of a run; `None` where the workflow is gone, or the caller cannot read the run's record.
+/// What is told of a run; `None` where the workflow is gone or not for the caller to see, or the caller cannot read the
+/// run's record.
 pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Option<StepRunData>> {
     let Some(run) = find_run(context, run)? else { return Ok(None) };
     let Some(workflow_id) = run.workflow_id else { return Ok(None) };
-    let Some(workflow) = typed::<Workflow>(context, Kind::Workflow, workflow_id)? else { return Ok(None) };
+    let Some(workflow) = find_workflow(context, workflow_id)? else { return Ok(None) };
     let named = run.record_type.zip(run.record_id);
     let record = match named {
         Some((kind, id)) if context.access.permissions.has(permission_to_read(kind)) => match find_record(context, kind, id)? {
@@ -123,7 +202,8 @@ pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Optio
         Some(_) => return Ok(None),
         None => None,
     };
-    let label = workflow.step(&run.node_id).map(|step| step.label.clone());
+    // It ran, whatever has become of it since: a step that is part of no version any more is called by its id.
+    let label = workflow.step(&run.node_id).map_or_else(|| run.node_id.clone(), |step| step.label.clone());
     Ok(Some(StepRunData {
         workflow: NamedWorkflow { id: workflow_id, name: workflow.name },
         step: LabelledStep { id: run.node_id, label },
@@ -144,8 +224,6 @@ const fn permission_to_read(kind: Kind) -> Permission {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     const FLOW: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
@@ -169,6 +247,29 @@ mod tests {
         assert_eq!(label("d"), None);
         let bare: Workflow = serde_json::from_value(json!({ "name": "", "draftNodes": null })).unwrap();
         assert!(bare.step("a").is_none());
+    }
+
+    #[test]
+    fn each_step_is_listed_once_however_many_versions_have_it() {
+        let node = |id: &str, node_type: &str, label: &str| json!({ "id": id, "nodeType": node_type, "label": label });
+        let listed: Listed = serde_json::from_value(json!({
+            "id": FLOW, "name": "Welcome", "createdAt": "2026-11-21T09:30:00.000Z",
+            "draftNodes": [
+                node("d", "external_automation", "Draft D"), node("b", "external_automation", "Draft B"),
+                node("e", "delay", "Wait"), node("a", "external_automation", "Draft A"),
+            ],
+            "liveNodes": [
+                node("b", "external_automation", "Live B"), node("d", "delay", "Wait"), node("b", "external_automation", "B again"),
+            ],
+        }))
+        .unwrap();
+        let steps = listed.workflow.steps(listed.id);
+        let told: Vec<_> = steps.iter().map(|step| (step.node_id.as_str(), step.label.as_str(), step.is_live)).collect();
+        assert_eq!(told, [("b", "Live B", true), ("d", "Draft D", false), ("a", "Draft A", false)]);
+        assert_eq!((steps[0].id.as_str(), steps[0].name.as_str()), (&*format!("{FLOW}:b"), "Welcome → Live B"));
+        for step in &steps {
+            assert_eq!(listed.workflow.step(&step.node_id).map(|node| &node.label), Some(&step.label), "the one a subscription is for");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::receiver::Receiver;
+use crate::support::receiver::{subscribe, with_receiver};
 use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation};
 
 const TYPES: [&str; 12] = [
@@ -711,14 +711,11 @@ on_both! {
     }
 }
 
-/// A submission is told once, whatever was tried before and after. The server has to trust the receiver from its start.
-mod a_submission_is_told_once {
-    use super::*;
-
-    async fn run(app: App, receiver: Receiver) {
+with_receiver! {
+    /// Whatever was tried before and after.
+    async fn a_submission_is_told_once(app: App, receiver: Receiver) {
         let house = House::build(&app).await;
-        let body = json!({ "event": "reservation.precheckin_submitted", "targetUrl": receiver.url });
-        house.api.post("/webhook-subscriptions", body).await.data();
+        subscribe(&house.api, "reservation.precheckin_submitted", &receiver.url).await;
         let step = house.step("agreement", json!({})).await;
         house.answer(step, json!({ "isAccepted": false })).await.data();
         house.submit().await.error(409);
@@ -730,25 +727,5 @@ mod a_submission_is_told_once {
         let read = house.api.get(&format!("/reservations/{}", house.stay)).await.data();
         assert_eq!(delivery.body["data"], read, "data is what the read returns");
         assert!(receiver.is_quiet().await);
-    }
-
-    fn flags(receiver: &Receiver) -> [String; 2] {
-        ["--webhook-allow=127.0.0.0/8".into(), format!("--webhook-ca-file={}", receiver.authority.display())]
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn on_sqlite() {
-        let receiver = Receiver::start().await;
-        let flags = flags(&receiver);
-        run(App::on_sqlite(&flags.each_ref().map(String::as_str)).await, receiver).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn on_postgres() {
-        let receiver = Receiver::start().await;
-        let flags = flags(&receiver);
-        if let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await {
-            run(app, receiver).await;
-        }
     }
 }

@@ -1,15 +1,20 @@
 //! One integration binary: the real server over HTTP, on SQLite and on PostgreSQL.
 
 mod brandings;
+mod categories;
 mod checkin;
 mod covers;
+mod crash;
 mod document;
 mod edge;
+mod events;
 mod explain;
 mod guest;
 mod idempotency;
 mod limited;
 mod limits;
+mod manual_scopes;
+mod manuals;
 mod matrix;
 mod page;
 mod platform;
@@ -19,9 +24,14 @@ mod precheck_questions;
 mod precheck_rules;
 mod precheck_scopes;
 mod process;
+mod reading;
+mod rebinding;
+mod receivers;
 mod scopes;
+mod search;
 mod store;
 mod support;
+mod targets;
 mod tools;
 mod translator;
 mod webhooks;

@@ -2,79 +2,12 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use reqwest::Method;
 use serde_json::{Value, json};
-use sha2::Sha256;
 use vestibule::access::Permission;
 
-use crate::support::receiver::Receiver;
-use crate::support::{Api, App, new_id, reservation};
-
-/// Runs a webhook test on both databases, with a receiver that the server trusts.
-macro_rules! with_receiver {
-    ($(async fn $name:ident($app:ident: App, $receiver:ident: Receiver) $body:block)*) => {
-        $(mod $name {
-            use super::*;
-
-            async fn run($app: App, $receiver: Receiver) $body
-
-            fn flags(receiver: &Receiver) -> Vec<String> {
-                vec!["--webhook-allow=127.0.0.0/8".into(), format!("--webhook-ca-file={}", receiver.authority.display())]
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_sqlite() {
-                provider();
-                let receiver = Receiver::start().await;
-                let flags = flags(&receiver);
-                let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-                run(App::on_sqlite(&flags).await, receiver).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_postgres() {
-                provider();
-                let receiver = Receiver::start().await;
-                let flags = flags(&receiver);
-                let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-                if let Some(app) = App::on_postgres(&flags).await {
-                    run(app, receiver).await;
-                }
-            }
-        })*
-    };
-}
-
-fn provider() {
-    crate::support::choose_tls_provider();
-}
-
-async fn subscribe(api: &Api, event: &str, url: &str) -> Value {
-    api.post("/webhook-subscriptions", json!({ "event": event, "targetUrl": url })).await.data()
-}
-
-/// Signed as Standard Webhooks 1.0 says.
-fn signature(secret: &str, id: &str, timestamp: &str, body: &str) -> String {
-    let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
-    let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
-    mac.update(format!("{id}.{timestamp}.{body}").as_bytes());
-    format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
-}
-
-/// Waits for the subscription to look as wanted: what a delivery changes is written after it was answered.
-async fn until(api: &Api, wanted: impl Fn(&Value) -> bool) -> Value {
-    for _ in 0..200 {
-        let listed = api.get("/webhook-subscriptions").await.data();
-        if wanted(&listed) {
-            return listed;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("{}", api.get("/webhook-subscriptions").await.data());
-}
+use crate::support::receiver::{retried, signature, subscribe, until, with_receiver};
+use crate::support::{Api, App, new_id, on_both, reservation};
 
 with_receiver! {
     async fn a_reservation_arrives_signed(app: App, receiver: Receiver) {
@@ -172,23 +105,7 @@ with_receiver! {
     }
 }
 
-/// The next attempt, once its pause is over. The clock is moved rather than waited for.
-async fn retried(app: &App, receiver: &Receiver) -> crate::support::receiver::Delivery {
-    let moving = async {
-        loop {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            // Longer than any pause here, and far shorter than the lease of a delivery that is under way.
-            app.clock.advance(Duration::from_millis(100));
-            app.server.service.dispatch.notify_one();
-        }
-    };
-    tokio::select! {
-        delivery = receiver.next() => delivery,
-        () = moving => unreachable!("it goes on for good"),
-    }
-}
-
-crate::support::on_both! {
+on_both! {
     async fn targets_must_be_public_and_https(app: App) {
         let api = app.org().await.key().await;
         for url in [

@@ -46,7 +46,8 @@ pub(super) fn parameters() -> Value {
             "in": "header",
             "required": true,
             "description": "Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, \
-                keyed with the subscription's `signingSecret`: the part after `whsec_`, base64-decoded.",
+                keyed with the subscription's `signingSecret`: the part after `whsec_`, base64-decoded. Several, separated by \
+                spaces, while a replaced secret is in its grace time.",
             "schema": { "type": "string" },
         },
         "WebhookUserAgent": {

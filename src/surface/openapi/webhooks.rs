@@ -6,13 +6,7 @@ use super::components::reference;
 use super::example::{self, Detail};
 use super::record_name;
 use crate::events::Event;
-use crate::platform::Kind;
-
-/// The kind of record an event is about; `None` where its data is a shape of its own.
-pub(super) fn subject(event: &str) -> Option<Kind> {
-    let kind = Kind::named(event.split('.').next()?)?;
-    (kind != Kind::Workflow).then_some(kind)
-}
+use crate::webhooks::{ping_schema, step_run_schema, subject};
 
 /// Every event, and the ping.
 pub(super) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
@@ -20,7 +14,7 @@ pub(super) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
     let mut webhooks: Map<_, _> = Event::ALL
         .iter()
         .map(|event| {
-            let data = subject(event.name()).map_or_else(workflow_step, |kind| reference("schemas", &record_name(kind)));
+            let data = subject(*event).map_or_else(step_run_schema, |kind| reference("schemas", &record_name(kind)));
             let description = format!(
                 "{} Sent to subscriptions whose credential holds `{}`; the data is read when the delivery is sent.",
                 event.fires(),
@@ -29,12 +23,7 @@ pub(super) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
             entry(event.name(), description, &data)
         })
         .collect();
-    let ping = json!({
-        "type": "object",
-        "properties": { "subscriptionId": { "type": "string", "format": "uuid" } },
-        "required": ["subscriptionId"],
-    });
-    webhooks.extend([entry("ping", "Sent when `pingWebhookSubscription` asks for it; tried once.".into(), &ping)]);
+    webhooks.extend([entry("ping", "Sent when `pingWebhookSubscription` asks for it; tried once.".into(), &ping_schema())]);
     webhooks
 }
 
@@ -66,29 +55,5 @@ fn webhook(name: &str, description: &str, data: &Value, schemas: &Map<String, Va
                 "410": { "description": "No longer wanted: deletes the subscription." },
             },
         },
-    })
-}
-
-fn workflow_step() -> Value {
-    let named = |label: &str, id: &Value| json!({ "type": "object", "properties": { "id": id, label: { "type": "string" } }, "required": ["id", label] });
-    json!({
-        "type": "object",
-        "properties": {
-            "workflow": named("name", &json!({ "type": "string", "format": "uuid" })),
-            "step": named("label", &json!({ "type": "string" })),
-            "record_type": {
-                "type": ["string", "null"],
-                "enum": ["reservation", "task", "review", "device", "upsell", null],
-                "description": "What the run was about; null when it had no record.",
-            },
-            "data": { "type": ["object", "null"], "description": "The record as its read returns it." },
-        },
-        "required": ["workflow", "step", "record_type", "data"],
-        "examples": [{
-            "workflow": { "id": example::ID, "name": "Welcome call" },
-            "step": { "id": "node-1", "label": "Tell the concierge" },
-            "record_type": null,
-            "data": null,
-        }],
     })
 }

@@ -1,6 +1,7 @@
 //! The server under test, and those who talk to it.
 
 pub mod postgres;
+pub mod raw_receiver;
 pub mod receiver;
 
 use std::time::Duration;
@@ -13,6 +14,7 @@ use vestibule::access::Permission;
 use vestibule::ambient::Clock;
 use vestibule::config::{Cli, Command, ServeFlags};
 use vestibule::server::Server;
+use vestibule::webhooks::Names;
 
 pub const PLATFORM_KEY: &str = "pk_test";
 
@@ -61,27 +63,36 @@ pub struct App {
 
 impl App {
     pub async fn on_sqlite(flags: &[&str]) -> Self {
+        Self::on_sqlite_asking(flags, Names::System).await
+    }
+
+    /// With names that lead where the test says.
+    pub async fn on_sqlite_asking(flags: &[&str], names: Names) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", directory.path().join("test.db").display());
-        Self::start(url, directory, flags).await
+        Self::start(url, directory, flags, names).await
     }
 
     pub async fn on_postgres(flags: &[&str]) -> Option<Self> {
-        let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
-        Some(Self::start(url, tempfile::tempdir().unwrap(), flags).await)
+        Self::on_postgres_asking(flags, Names::System).await
     }
 
-    async fn start(database_url: String, directory: TempDir, flags: &[&str]) -> Self {
+    pub async fn on_postgres_asking(flags: &[&str], names: Names) -> Option<Self> {
+        let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
+        Some(Self::start(url, tempfile::tempdir().unwrap(), flags, names).await)
+    }
+
+    async fn start(database_url: String, directory: TempDir, flags: &[&str], names: Names) -> Self {
         choose_tls_provider();
         let clock = Clock::manual("2026-11-21T09:30:00Z".parse().unwrap());
-        let server = Server::start(serve_flags(&database_url, flags), clock.clone()).await.unwrap();
+        let server = Server::start_asking(serve_flags(&database_url, flags), clock.clone(), names).await.unwrap();
         let base = format!("http://{}", server.address);
         Self { server, base, clock, database_url, http: Client::new(), _directory: directory }
     }
 
     /// Another server on the same database, as a second node.
     pub async fn second_node(&self, flags: &[&str]) -> Self {
-        Self::start(self.database_url.clone(), tempfile::tempdir().unwrap(), flags).await
+        Self::start(self.database_url.clone(), tempfile::tempdir().unwrap(), flags, Names::System).await
     }
 
     pub fn platform(&self) -> Api {

@@ -4,14 +4,49 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use serde_json::Value;
+use serde_json::{Value, json};
+use sha2::Sha256;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use super::{Api, App};
+
+/// Runs a test on both databases, with a receiver that the server trusts:
+/// `with_receiver! { async fn name(app: App, receiver: Receiver) { … } }`.
+macro_rules! with_receiver {
+    ($($(#[$meta:meta])* async fn $name:ident($app:ident: App, $receiver:ident: Receiver) $body:block)*) => {
+        $($(#[$meta])* mod $name {
+            use super::*;
+
+            async fn run($app: crate::support::App, $receiver: crate::support::receiver::Receiver) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                let receiver = crate::support::receiver::Receiver::start().await;
+                let flags = receiver.flags();
+                run(crate::support::App::on_sqlite(&flags.each_ref().map(String::as_str)).await, receiver).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                let receiver = crate::support::receiver::Receiver::start().await;
+                let flags = receiver.flags();
+                if let Some(app) = crate::support::App::on_postgres(&flags.each_ref().map(String::as_str)).await {
+                    run(app, receiver).await;
+                }
+            }
+        })*
+    };
+}
+pub(crate) use with_receiver;
 
 /// What a receiver was sent.
 #[derive(Debug, Clone)]
@@ -78,6 +113,11 @@ impl Receiver {
         Self { url, authority: path, answers, deliveries: tokio::sync::Mutex::new(deliveries), _directory: directory }
     }
 
+    /// What a server needs to be told to send here.
+    pub fn flags(&self) -> [String; 2] {
+        ["--webhook-allow=127.0.0.0/8".into(), format!("--webhook-ca-file={}", self.authority.display())]
+    }
+
     /// What to answer to the next deliveries; the last status stays.
     pub fn answer(&self, statuses: &[u16]) {
         *self.answers.lock().unwrap() = statuses.to_vec();
@@ -92,6 +132,51 @@ impl Receiver {
     pub async fn is_quiet(&self) -> bool {
         let waiting = async { self.deliveries.lock().await.recv().await };
         tokio::time::timeout(Duration::from_millis(300), waiting).await.is_err()
+    }
+}
+
+pub async fn subscribe(api: &Api, event: &str, url: &str) -> Value {
+    api.post("/webhook-subscriptions", json!({ "event": event, "targetUrl": url })).await.data()
+}
+
+/// Signed as Standard Webhooks 1.0 says.
+pub fn signature(secret: &str, id: &str, timestamp: &str, body: &str) -> String {
+    let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
+    mac.update(format!("{id}.{timestamp}.{body}").as_bytes());
+    format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+}
+
+/// Waits for the subscriptions to look as wanted: what a delivery changes is written after it was answered.
+pub async fn until(api: &Api, wanted: impl Fn(&Value) -> bool) -> Value {
+    until_read(api, "/webhook-subscriptions", wanted).await
+}
+
+/// Waits for what is read at a path to look as wanted.
+pub async fn until_read(api: &Api, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    for _ in 0..200 {
+        let read = api.get(path).await.data();
+        if wanted(&read) {
+            return read;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("{}", api.get(path).await.data());
+}
+
+/// The next attempt, once its pause is over. The clock is moved rather than waited for.
+pub async fn retried(app: &App, receiver: &Receiver) -> Delivery {
+    let moving = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            // Longer than any pause here, and far shorter than the lease of a delivery that is under way.
+            app.clock.advance(Duration::from_millis(100));
+            app.server.service.dispatch.notify_one();
+        }
+    };
+    tokio::select! {
+        delivery = receiver.next() => delivery,
+        () = moving => unreachable!("it goes on for good"),
     }
 }
 

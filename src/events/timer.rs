@@ -1,0 +1,89 @@
+//! Timers of devices that are back, and what is due by them: the database side of the timekeeper.
+//!
+//! A timer is a row: a device, and since when it has been back. It is written in the transaction of the change that began it,
+//! so it outlives the process. How long a device has to stay is no part of it; that is the timekeeper's to say.
+//!
+//! Whoever begins, ends or fires a timer has locked the organization first. Firing takes the row in the transaction that
+//! fires, so that of several nodes one finds it.
+
+use jiff::Timestamp;
+use store::Transaction;
+use uuid::Uuid;
+
+use super::derive::{Timer, is_back};
+use super::{Event, fire};
+use crate::access::Access;
+use crate::context::{Context, Wakes};
+use crate::error::Result;
+use crate::operation::Touches;
+use crate::platform::{Device, Kind, typed};
+use crate::service::Service;
+use crate::values;
+
+/// Timers fired in one transaction at the most: an organization is locked as long as that takes.
+const BATCH: i64 = 100;
+
+store::statements! {
+    /// Begins a device's timer, anew where there is one.
+    ARM = "insert into device_timer (organization_id, device_id, online_since) values (?1, ?2, ?3)
+        on conflict (organization_id, device_id) do update set online_since = excluded.online_since";
+    /// Ends a device's timer.
+    DISARM = "delete from device_timer where organization_id = ?1 and device_id = ?2";
+    /// The organization of the device that has been back for longest, at least since then; some organizations are left out.
+    DUE = "select organization_id from device_timer where online_since <= ?1 and not (organization_id = any(?2))
+        order by online_since, organization_id limit 1";
+    /// Devices of an organization that have been back at least since then.
+    DUE_WITHIN = "select device_id from device_timer where organization_id = ?1 and online_since <= ?2
+        order by online_since, device_id limit ?3";
+    /// Since when the device that has been back for longest has been.
+    FIRST = "select online_since from device_timer order by online_since limit 1";
+}
+
+/// Does to a device's timer what a change of the device means for it.
+pub(crate) fn set(context: &mut Context<'_, '_>, device: Uuid, timer: Timer) -> Result<()> {
+    match timer {
+        Timer::Keep => Ok(()),
+        Timer::Arm => {
+            let now = context.now();
+            context.execute(&ARM, values![device, now]).map(drop)
+        }
+        Timer::Disarm => disarm(context, device),
+    }
+}
+
+/// Ends a device's timer, where it has one.
+pub(crate) fn disarm(context: &mut Context<'_, '_>, device: Uuid) -> Result<()> {
+    context.execute(&DISARM, values![device]).map(drop)
+}
+
+/// An organization with a device that has been back at least since then, other than these.
+pub(super) fn due(tx: &mut Transaction<'_>, since: Timestamp, except: Vec<Uuid>) -> Result<Option<Uuid>> {
+    Ok(tx.row(&DUE, &values![since, except])?.map(|row| row.get(0)).transpose()?)
+}
+
+/// Fires timers of an organization's devices that have been back at least since then; how many, and what that leaves to do.
+pub(super) fn expire(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    organization: Uuid,
+    since: Timestamp,
+    now: Timestamp,
+) -> Result<(usize, Wakes)> {
+    let access = Access::platform();
+    let mut context = Context::for_writing(service.system(tx, now), organization, &access, Touches::Stream)?;
+    let rows = context.rows(&DUE_WITHIN, values![since, BATCH])?;
+    for row in &rows {
+        let id: Uuid = row.get(0)?;
+        disarm(&mut context, id)?;
+        // What takes a device away has ended its timer; that it is there is what the event says, so it is looked at again.
+        if let Some(device) = typed::<Device>(&mut context, Kind::Device, id)?.filter(is_back) {
+            fire(&mut context, Event::DeviceReconnected, Kind::Device, id, device.property_id)?;
+        }
+    }
+    Ok((rows.len(), context.wakes()))
+}
+
+/// Since when the device whose timer is due first has been back.
+pub(super) fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>> {
+    Ok(tx.row(&FIRST, &[])?.map(|row| row.get(0)).transpose()?)
+}

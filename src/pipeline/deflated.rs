@@ -1,0 +1,74 @@
+//! A text that is compressed once and sent many times with another end.
+
+use std::io::Write as _;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+
+/// Magic number, deflate, no flags, no time, no hint, unknown system (RFC 1952, 2.3).
+const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+
+/// The compressed beginning of a text, up to the boundary of a byte, and what its checksum goes on from.
+#[derive(Debug)]
+pub(super) struct Deflated {
+    beginning: Bytes,
+    checksum: u32,
+    length: usize,
+}
+
+impl Deflated {
+    pub(super) fn new(text: &[u8]) -> Self {
+        let mut beginning = HEADER.to_vec();
+        beginning.extend(deflate(text));
+        Self { beginning: beginning.into(), checksum: crc32fast::hash(text), length: text.len() }
+    }
+
+    /// The text with this end as a gzip member: the end is a stored block behind the compressed ones (RFC 1951, 3.2.4).
+    /// At most 65,535 bytes long.
+    pub(super) fn gzip(&self, end: &[u8]) -> [Bytes; 2] {
+        let length = u16::try_from(end.len()).unwrap_or(u16::MAX);
+        let end = &end[..usize::from(length)];
+        let mut checksum = crc32fast::Hasher::new_with_initial(self.checksum);
+        checksum.update(end);
+        // Of the length, the format keeps what fits into 32 bits.
+        let whole = u32::try_from((self.length + end.len()) & 0xffff_ffff).unwrap_or_default();
+        let mut last = vec![1];
+        last.extend(length.to_le_bytes());
+        last.extend((!length).to_le_bytes());
+        last.extend(end);
+        last.extend(checksum.finalize().to_le_bytes());
+        last.extend(whole.to_le_bytes());
+        [self.beginning.clone(), last.into()]
+    }
+}
+
+/// Deflate blocks that end at a byte and are not the last.
+fn deflate(text: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    // Writing to memory cannot fail.
+    let _ = encoder.write_all(text).and_then(|()| encoder.flush());
+    std::mem::take(encoder.get_mut())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_sent_reads_as_the_whole(text in prop::collection::vec(any::<u8>(), 0..5_000), ends in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..4)) {
+            let deflated = Deflated::new(&text);
+            for end in ends {
+                let sent = deflated.gzip(&end).concat();
+                let mut read = Vec::new();
+                flate2::read::GzDecoder::new(&sent[..]).read_to_end(&mut read).unwrap();
+                prop_assert_eq!(read, [text.clone(), end].concat());
+            }
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Deliveries of a process that is killed: nothing that was acknowledged is lost, nothing is counted twice (spec: Delivery).
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use reqwest::Client;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
+use crate::support::{PLATFORM_KEY, new_id, postgres, reservation};
+
+/// A claim of a node that was killed runs out after this and five seconds more.
+const PATIENCE: &str = "2s";
+/// How long everything may take to arrive once the last server is up.
+const ARRIVAL: Duration = Duration::from_secs(20);
+/// Deliveries that one node has under way to one receiver: what a kill may make arrive twice.
+const UNDER_WAY: usize = 8;
+/// Attempts at one delivery.
+const ALL_ATTEMPTS: usize = 5;
+
+/// A running server process, killed when dropped.
+struct Node {
+    process: Child,
+    base: String,
+}
+
+impl Node {
+    fn start(database_url: &str, authority: &Authority) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_vestibule"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY])
+            .args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", "0"])
+            .args(["--webhook-timeout", PATIENCE, "--webhook-retry-base", "50ms"])
+            .args(authority.flags())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let base = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        Self { process, base }
+    }
+
+    /// `kill -9`, and the end of it.
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+/// An organization, as the platform and its API key see it, on whichever node answers.
+#[derive(Clone)]
+struct Tenant {
+    http: Client,
+    organization: Uuid,
+    token: String,
+    property: Uuid,
+}
+
+impl Tenant {
+    /// A fresh organization with a property, and a subscription that leads to the receiver.
+    async fn new(node: &Node, receiver: &RawReceiver) -> Self {
+        let (http, organization, property) = (Client::new(), new_id(), new_id());
+        let mut client = Self { http, organization, token: String::new(), property };
+        let path = format!("/platform/v1/organizations/{organization}");
+        client.call(node, "PUT", &path, PLATFORM_KEY, json!({ "name": "O" })).await.unwrap();
+        let body = json!({ "name": "k", "permissions": vestibule::access::Permission::ALL });
+        let key = client.call(node, "POST", &format!("{path}/api-keys"), PLATFORM_KEY, body).await.unwrap();
+        client.token = key["token"].as_str().unwrap().to_owned();
+        let flat = json!({
+            "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
+            "propertyGroupId": null, "tagIds": [],
+        });
+        let records = json!({ "records": [{ "kind": "property", "id": property, "data": flat }] });
+        client.call(node, "POST", &format!("{path}/sync"), PLATFORM_KEY, records).await.unwrap();
+        let subscription = json!({ "event": "reservation.created", "targetUrl": receiver.url });
+        client.call(node, "POST", "/api/v1/webhook-subscriptions", &client.token, subscription).await.unwrap();
+        client
+    }
+
+    /// `data` of an answer; `None` where there is no answer, because the node was killed.
+    async fn call(&self, node: &Node, method: &str, path: &str, token: &str, body: Value) -> Option<Value> {
+        self.call_at(&node.base, method, path, token, body).await
+    }
+
+    async fn call_at(&self, base: &str, method: &str, path: &str, token: &str, body: Value) -> Option<Value> {
+        let request = self.http.request(method.parse().unwrap(), format!("{base}{path}")).bearer_auth(token).json(&body);
+        let response = request.send().await.ok()?;
+        let status = response.status();
+        let answer: Value = response.json().await.ok()?;
+        assert!(status.is_success(), "{method} {path}: {answer}");
+        Some(answer["data"].clone())
+    }
+
+    /// Syncs fresh reservations, an event each; their ids, if that was acknowledged.
+    async fn reservations(&self, base: &str, count: usize) -> Option<Vec<Uuid>> {
+        let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
+        let far_off = |id: &Uuid| json!({ "kind": "reservation", "id": id, "data": stay_far_off(self.property) });
+        let records: Vec<Value> = ids.iter().map(far_off).collect();
+        let path = format!("/platform/v1/organizations/{}/sync", self.organization);
+        self.call_at(base, "POST", &path, PLATFORM_KEY, json!({ "records": records })).await.map(|_| ids)
+    }
+
+    async fn subscription(&self, node: &Node) -> Value {
+        self.call(node, "GET", "/api/v1/webhook-subscriptions", &self.token, json!({})).await.unwrap()[0].clone()
+    }
+}
+
+/// A stay that is not over, whatever the machine's clock says: these servers have no other.
+fn stay_far_off(property: Uuid) -> Value {
+    let mut stay = reservation(Some(property));
+    stay["checkIn"] = json!("2999-12-11");
+    stay["checkOut"] = json!("2999-12-15");
+    stay
+}
+
+/// Senders of syncs, one event each, to these servers in turn, until they are told to stop.
+struct Load {
+    /// What was acknowledged.
+    acknowledged: Arc<Mutex<Vec<Uuid>>>,
+    stop: Arc<AtomicBool>,
+    senders: JoinSet<()>,
+}
+
+impl Load {
+    fn start(client: &Tenant, bases: &[&str]) -> Self {
+        let mut load = Self { acknowledged: Arc::default(), stop: Arc::default(), senders: JoinSet::new() };
+        for base in bases.iter().flat_map(|base| std::iter::repeat_n(*base, 4)) {
+            let (client, base) = (client.clone(), base.to_owned());
+            let (acknowledged, stop) = (load.acknowledged.clone(), load.stop.clone());
+            load.senders.spawn(async move {
+                while !stop.load(Ordering::Relaxed) {
+                    // A node that was killed answers nobody any more.
+                    let Some(ids) = client.reservations(&base, 1).await else { return };
+                    acknowledged.lock().unwrap().extend(ids);
+                }
+            });
+        }
+        load
+    }
+
+    /// How much has been acknowledged so far.
+    fn count(&self) -> usize {
+        self.acknowledged.lock().unwrap().len()
+    }
+
+    /// Stops; what was acknowledged.
+    async fn end(mut self) -> Vec<Uuid> {
+        self.stop.store(true, Ordering::Relaxed);
+        while let Some(ended) = self.senders.join_next().await {
+            ended.unwrap();
+        }
+        self.acknowledged.lock().unwrap().clone()
+    }
+}
+
+/// Waits for something of a real process.
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    assert!(tokio::time::timeout(ARRIVAL, waiting).await.is_ok(), "{what}: not within {ARRIVAL:?}");
+}
+
+/// Waits until the receiver was told of all of these. What a killed node had claimed is found by one that looks, so there
+/// is an event now and then to make it look.
+async fn all_arrive(client: &Tenant, node: &Node, receiver: &RawReceiver, acknowledged: &[Uuid]) {
+    let mut looks = 0_u32;
+    until("every acknowledged event arrives", async || {
+        looks += 1;
+        if looks.is_multiple_of(25) {
+            client.reservations(&node.base, 1).await.expect("this node is up");
+        }
+        let told = receiver.seen.records();
+        acknowledged.iter().all(|id| told.contains_key(&id.to_string()))
+    })
+    .await;
+}
+
+/// A moment that differs from run to run, and is told when it was a bad one.
+fn some_moment(round: u64) -> Duration {
+    let noise = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(round.wrapping_mul(7_919)) % 61;
+    let moment = Duration::from_millis(20 + noise);
+    eprintln!("round {round}: the kill comes after {moment:?}");
+    moment
+}
+
+async fn databases(directory: &std::path::Path) -> Vec<String> {
+    let sqlite = format!("sqlite:{}", directory.join("crash.db").display());
+    std::iter::once(sqlite).chain(tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()).collect()
+}
+
+fn ok() -> Act {
+    Act::Say("HTTP/1.1 204 No Content\r\n\r\n".to_owned())
+}
+
+fn repeated(attempts: &HashMap<String, usize>) -> usize {
+    attempts.values().filter(|count| **count > 1).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_was_acknowledged_arrives_however_often_the_server_is_killed() {
+    const KILLS: u64 = 4;
+    crate::support::choose_tls_provider();
+    let authority = Authority::new();
+    let directory = tempfile::tempdir().unwrap();
+    for url in databases(directory.path()).await {
+        let receiver = authority.receiver(Presents::Right, ok()).await;
+        let mut node = Node::start(&url, &authority);
+        let client = Tenant::new(&node, &receiver).await;
+        let mut acknowledged = Vec::new();
+        for round in 0..KILLS {
+            let load = Load::start(&client, &[&node.base]);
+            until("the load gets going", async || load.count() > 0).await;
+            tokio::time::sleep(some_moment(round)).await;
+            node.kill();
+            acknowledged.extend(load.end().await);
+            node = Node::start(&url, &authority);
+        }
+        all_arrive(&client, &node, &receiver, &acknowledged).await;
+        let attempts = receiver.seen.attempts();
+        let kills = usize::try_from(KILLS).unwrap();
+        assert!(repeated(&attempts) <= kills * UNDER_WAY, "{} of {} arrived again", repeated(&attempts), attempts.len());
+        until("an event has one delivery id", async || receiver.seen.records().len() == receiver.seen.attempts().len()).await;
+        let subscription = client.subscription(&node).await;
+        assert_eq!((&subscription["consecutiveFailures"], &subscription["disabledAt"]), (&json!(0), &Value::Null));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_counts_no_failure_twice_and_forgets_none() {
+    const EVENTS: usize = 24;
+    crate::support::choose_tls_provider();
+    let authority = Authority::new();
+    let directory = tempfile::tempdir().unwrap();
+    for url in databases(directory.path()).await {
+        // On PostgreSQL each kill costs the time of a lease; on SQLite nobody else can hold one.
+        let kills = if url.starts_with("sqlite:") { 4 } else { 1 };
+        let receiver = authority.receiver(Presents::Right, Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned())).await;
+        let mut node = Node::start(&url, &authority);
+        let client = Tenant::new(&node, &receiver).await;
+        client.reservations(&node.base, EVENTS).await.unwrap();
+        for round in 0..kills {
+            tokio::time::sleep(some_moment(round)).await;
+            node.kill();
+            node = Node::start(&url, &authority);
+        }
+        let subscription = async || client.subscription(&node).await["consecutiveFailures"].clone();
+        let quiet = authority.receiver(Presents::Right, ok()).await;
+        let other = Tenant::new(&node, &quiet).await;
+        until("every delivery has failed", async || {
+            // Somebody else's events make the node look for what was left behind.
+            other.reservations(&node.base, 1).await.unwrap();
+            subscription().await == json!(EVENTS)
+        })
+        .await;
+        let attempts = receiver.seen.attempts();
+        assert_eq!(attempts.len(), EVENTS);
+        let most = ALL_ATTEMPTS + usize::try_from(kills).unwrap();
+        assert!(attempts.values().all(|count| (ALL_ATTEMPTS..=most).contains(count)), "{attempts:?}");
+        // Nothing of the others is still to come.
+        let last = other.reservations(&node.base, 1).await.unwrap();
+        all_arrive(&other, &node, &quiet, &last).await;
+        let sum: usize = attempts.values().sum();
+        assert_eq!((subscription().await, receiver.seen.count()), (json!(EVENTS), sum));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_servers_on_one_database_one_may_be_killed() {
+    crate::support::choose_tls_provider();
+    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap() else { return };
+    let authority = Authority::new();
+    let receiver = authority.receiver(Presents::Right, ok()).await;
+    let (mut one, two) = (Node::start(&url, &authority), Node::start(&url, &authority));
+    let client = Tenant::new(&one, &receiver).await;
+
+    // While both live, each delivery is sent once, by one of them.
+    let load = Load::start(&client, &[&one.base, &two.base]);
+    until("the load gets going", async || load.count() >= 100).await;
+    let acknowledged = load.end().await;
+    all_arrive(&client, &two, &receiver, &acknowledged).await;
+    let attempts = receiver.seen.attempts();
+    assert_eq!(repeated(&attempts), 0, "of {}", attempts.len());
+
+    let load = Load::start(&client, &[&one.base, &two.base]);
+    until("the load gets going again", async || load.count() >= 20).await;
+    tokio::time::sleep(some_moment(0)).await;
+    one.kill();
+    let acknowledged = load.end().await;
+    all_arrive(&client, &two, &receiver, &acknowledged).await;
+    let attempts = receiver.seen.attempts();
+    assert!(repeated(&attempts) <= UNDER_WAY, "{} of {} arrived again", repeated(&attempts), attempts.len());
+    assert!(attempts.values().all(|count| *count <= 2), "{attempts:?}");
+}

@@ -1,0 +1,495 @@
+//! What fires and what does not, devices that come back, runs of workflow steps, photos of reviews (spec: Events).
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use reqwest::redirect::Policy;
+use serde_json::{Value, json};
+use store::{Json, Statement, Store};
+use uuid::Uuid;
+use vestibule::access::Permission;
+use vestibule::events::{Event, Timekeeper};
+use vestibule::server::Server;
+
+use crate::support::receiver::Receiver;
+use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation, serve_flags};
+
+/// How long a device has to be back.
+const DELAY: Duration = Duration::from_secs(600);
+const SECOND: Duration = Duration::from_secs(1);
+/// How long an address of a photo is good for.
+const LIFETIME: Duration = Duration::from_secs(900);
+/// Where nobody listens: what is sent there stays in the outbox, for the tests to read.
+const NOBODY: &str = "https://127.0.0.1:9/";
+const NO_EVENT: &[&str] = &[];
+const NOTHING: [(String, Uuid); 0] = [];
+
+static OUTBOX: Statement = Statement::new("select doc from webhook_delivery where organization_id = ?1 order by created_at, id");
+
+/// The events in the outbox, each with its record, in the order in which they fired.
+async fn outbox(store: &Store, organization: Uuid) -> Vec<(String, Uuid)> {
+    let read = store.read(move |tx| {
+        let rows = tx.rows(&OUTBOX, &[organization.into()])?;
+        rows.iter().map(|row| row.get(0).map(|Json(doc)| doc)).collect::<store::Result<Vec<Value>>>()
+    });
+    let told = |doc: &Value| (doc["event"].as_str().unwrap().to_owned(), doc["recordId"].as_str().unwrap().parse().unwrap());
+    read.await.unwrap().iter().map(told).collect()
+}
+
+/// An organization with a flat, all of whose events are subscribed to, but for those of workflows.
+struct House<'a> {
+    app: &'a App,
+    org: Org<'a>,
+    flat: Uuid,
+    keeper: Timekeeper,
+    read: Cell<usize>,
+}
+
+impl<'a> House<'a> {
+    async fn build(app: &'a App) -> Self {
+        let org = app.org().await;
+        let (flat, key) = (org.property(None, &[]).await, org.key().await);
+        for event in Event::ALL.iter().filter(|event| **event != Event::WorkflowStep) {
+            key.post("/webhook-subscriptions", json!({ "event": event.name(), "targetUrl": NOBODY })).await.data();
+        }
+        Self { app, org, flat, keeper: Timekeeper::new(app.server.service.clone()), read: Cell::default() }
+    }
+
+    /// What has fired since this was last asked.
+    async fn told(&self) -> Vec<(String, Uuid)> {
+        let mut all = outbox(&self.app.server.service.store, self.org.id).await;
+        let fresh = all.split_off(self.read.get());
+        self.read.set(all.len() + fresh.len());
+        fresh
+    }
+
+    /// Syncs a record; the events that this fired.
+    async fn put(&self, kind: &str, id: Uuid, data: Value) -> Vec<String> {
+        let answer = self.org.sync(json!([{ "kind": kind, "id": id, "data": data }])).await.data();
+        let told = self.told().await;
+        assert_eq!(answer["events"], told.len());
+        assert!(told.iter().all(|(_, record)| *record == id), "{told:?}");
+        told.into_iter().map(|(event, _)| event).collect()
+    }
+
+    /// Syncs records as history, which fires nothing.
+    async fn import(&self, records: Value) {
+        let body = json!({ "isInitialSync": true, "records": records });
+        let answer = self.app.platform().post(&self.org.path("/sync"), body).await.data();
+        assert_eq!(answer["events"], 0);
+        assert_eq!(self.told().await, NOTHING);
+    }
+
+    fn device(&self, is_online: bool) -> Value {
+        json!({ "propertyId": self.flat, "name": "Front door", "deviceType": "lock", "vendor": "Acme", "isOnline": is_online })
+    }
+
+    /// A device that went offline and has just come back.
+    async fn device_back(&self) -> Uuid {
+        let id = new_id();
+        for (is_online, told) in [(true, NO_EVENT), (false, &["device.offline"]), (true, &[])] {
+            assert_eq!(self.put("device", id, self.device(is_online)).await, told);
+        }
+        id
+    }
+
+    /// What has fired once so much time has passed.
+    async fn after(&self, time: Duration) -> Vec<(String, Uuid)> {
+        self.app.clock.advance(time);
+        self.keeper.step().await;
+        self.told().await
+    }
+}
+
+/// The same data with another value in a field.
+fn with(data: &Value, field: &str, value: impl Into<Value>) -> Value {
+    let mut data = data.clone();
+    data[field] = value.into();
+    data
+}
+
+fn reconnected(id: Uuid) -> (String, Uuid) {
+    ("device.reconnected".into(), id)
+}
+
+on_both! {
+    async fn a_reservation_is_told_as_the_table_says(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let elsewhere = house.org.property(None, &[]).await;
+        let confirmed = reservation(Some(house.flat));
+        let [tentative, cancelled] = ["tentative", "cancelled"].map(|status| with(&confirmed, "status", status));
+        let later = with(&confirmed, "checkOut", "2026-12-16");
+        let over = with(&with(&confirmed, "checkIn", "2026-11-19"), "checkOut", "2026-11-20");
+        let id = new_id();
+        for (what, data, told) in [
+            ("arrives tentative", &tentative, NO_EVENT),
+            ("becomes confirmed", &confirmed, &["reservation.created"]),
+            ("is sent again", &confirmed, &[]),
+            ("moves to another property", &with(&confirmed, "propertyId", elsewhere.to_string()), &[]),
+            ("loses its property", &with(&confirmed, "propertyId", Value::Null), &[]),
+            ("gets one again", &confirmed, &["reservation.created"]),
+            ("changes otherwise", &with(&confirmed, "adults", 3), &[]),
+            ("is moved", &later, &["reservation.dates_changed"]),
+            ("is cancelled", &with(&later, "status", "cancelled"), &["reservation.cancelled"]),
+            ("is moved, cancelled", &cancelled, &[]),
+            ("is confirmed again", &confirmed, &["reservation.created"]),
+            ("is cancelled again", &cancelled, &["reservation.cancelled"]),
+            ("is tentative", &with(&over, "status", "tentative"), &[]),
+            ("is confirmed too late", &over, &[]),
+            ("is moved to what is to come", &confirmed, &["reservation.dates_changed"]),
+        ] {
+            assert_eq!(house.put("reservation", id, data.clone()).await, told, "{what}");
+        }
+        for (what, data, told) in [
+            ("confirmed", &confirmed, &["reservation.created"][..]),
+            ("cancelled", &cancelled, &[]),
+            ("without a property", &with(&confirmed, "propertyId", Value::Null), &[]),
+            ("over", &over, &[]),
+        ] {
+            assert_eq!(house.put("reservation", new_id(), data.clone()).await, told, "arrives {what}");
+        }
+        house.org.delete_record("reservation", id).await;
+        assert_eq!(house.told().await, NOTHING);
+        assert_eq!(house.put("reservation", id, confirmed).await, ["reservation.created"], "to us it is a new one");
+    }
+
+    async fn a_property_that_is_deleted_is_one_that_is_removed(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let flat = house.org.property(None, &[]).await;
+        let stay = new_id();
+        assert_eq!(house.put("reservation", stay, reservation(Some(flat))).await, ["reservation.created"]);
+        house.org.delete_record("property", flat).await;
+        assert_eq!(house.told().await, NOTHING);
+        assert_eq!(house.put("reservation", stay, reservation(Some(house.flat))).await, ["reservation.created"]);
+    }
+
+    async fn a_task_is_told_as_the_table_says(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let (ada, ben) = (new_id().to_string(), new_id().to_string());
+        let open = json!({ "propertyId": house.flat, "title": "Linen", "status": "open" });
+        let of = |status: &str, assignee: Option<&String>| with(&with(&open, "status", status), "assigneeId", assignee.cloned());
+        let id = new_id();
+        for (data, told) in [
+            (open.clone(), &["task.created"][..]),
+            (of("open", Some(&ada)), &["task.assigned"]),
+            (of("open", Some(&ben)), &["task.assigned"]),
+            (of("open", None), &[]),
+            (of("in_progress", Some(&ada)), &["task.assigned", "task.started"]),
+            (of("completed", Some(&ada)), &["task.completed"]),
+            (of("open", Some(&ada)), &[]),
+            (of("in_progress", Some(&ada)), &["task.started"]),
+            (of("cancelled", Some(&ada)), &["task.cancelled"]),
+            (with(&of("cancelled", Some(&ada)), "title", "Towels"), &[]),
+        ] {
+            assert_eq!(house.put("task", id, data.clone()).await, told, "{data}");
+        }
+        assert_eq!(house.put("task", new_id(), of("completed", Some(&ada))).await, ["task.created", "task.assigned"]);
+    }
+
+    async fn history_is_not_news(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let [stay, task, review, device, flow, run] = [(); 6].map(|()| new_id());
+        let tentative = with(&reservation(Some(house.flat)), "status", "tentative");
+        let written = json!({ "propertyId": house.flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z", "publicText": "Nice" });
+        house.import(json!([
+            { "kind": "reservation", "id": stay, "data": tentative },
+            { "kind": "reservation", "id": new_id(), "data": reservation(Some(house.flat)) },
+            { "kind": "task", "id": task, "data": { "propertyId": house.flat, "title": "T", "status": "open", "assigneeId": new_id() } },
+            { "kind": "task", "id": task, "data": { "propertyId": house.flat, "title": "T", "status": "completed" } },
+            { "kind": "review", "id": review, "data": written },
+            { "kind": "device", "id": device, "data": house.device(true) },
+            { "kind": "device", "id": device, "data": house.device(false) },
+            { "kind": "workflow", "id": flow, "data": { "name": "W" } },
+            { "kind": "workflow_step_run", "id": run, "data": { "workflowId": flow, "nodeId": "a", "occurredAt": "2026-11-02T10:00:00Z" } },
+        ])).await;
+        assert_eq!(house.put("review", review, with(&written, "publicText", "Very nice")).await, NO_EVENT);
+        assert_eq!(house.put("reservation", stay, reservation(Some(house.flat))).await, ["reservation.created"]);
+        assert_eq!(house.put("review", new_id(), written.clone()).await, ["review.submitted"]);
+        house.import(json!([{ "kind": "device", "id": device, "data": house.device(true) }])).await;
+        assert_eq!(house.after(DELAY).await, NOTHING, "what history brought back is not told");
+    }
+
+    async fn a_device_is_told_when_it_goes_and_once_it_has_stayed(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let id = house.device_back().await;
+        assert_eq!(house.after(DELAY - 2 * SECOND).await, NOTHING);
+        // What else changes of it does not make it come back anew, and it is told of where it is.
+        let moved = house.org.property(None, &[]).await;
+        let renamed = with(&with(&house.device(true), "name", "Back door"), "propertyId", moved.to_string());
+        let api = house.org.key().await;
+        let there = json!({ "event": "device.reconnected", "targetUrl": NOBODY, "filters": { "propertyIds": [moved] } });
+        api.post("/webhook-subscriptions", there).await.data();
+        assert_eq!(house.put("device", id, renamed.clone()).await, NO_EVENT);
+        assert_eq!(house.after(SECOND).await, NOTHING);
+        assert_eq!(house.after(SECOND).await, [reconnected(id), reconnected(id)], "once to each");
+        assert_eq!(house.after(DELAY).await, NOTHING);
+        assert_eq!(house.put("device", id, with(&renamed, "isOnline", false)).await, ["device.offline"]);
+        assert_eq!(house.put("device", id, with(&with(&renamed, "isOnline", false), "name", "Door")).await, NO_EVENT);
+    }
+
+    async fn what_takes_a_device_away_ends_its_timer(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let (offline, archived) = (house.device(false), with(&house.device(true), "isArchived", true));
+        let [gone, put_away, deleted, long_gone] =
+            [house.device_back().await, house.device_back().await, house.device_back().await, house.device_back().await];
+        assert_eq!(house.put("device", gone, offline.clone()).await, ["device.offline"]);
+        assert_eq!(house.put("device", put_away, archived).await, NO_EVENT);
+        house.org.delete_record("device", deleted).await;
+        house.import(json!([{ "kind": "device", "id": long_gone, "data": offline }])).await;
+        assert_eq!(house.after(DELAY).await, NOTHING);
+        // From the archive it comes as from nowhere; from an absence it has to stay as long again.
+        for id in [gone, put_away, deleted] {
+            assert_eq!(house.put("device", id, house.device(true)).await, NO_EVENT);
+        }
+        assert_eq!(house.after(DELAY - SECOND).await, NOTHING);
+        assert_eq!(house.after(SECOND).await, [reconnected(gone)]);
+    }
+
+    async fn what_a_device_was_before_it_was_seen_is_not_told(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let [online, offline, archived] = [(); 3].map(|()| new_id());
+        let put_away = |is_online| with(&house.device(is_online), "isArchived", true);
+        assert_eq!(house.put("device", online, house.device(true)).await, NO_EVENT);
+        assert_eq!(house.put("device", offline, house.device(false)).await, NO_EVENT);
+        assert_eq!(house.put("device", archived, put_away(true)).await, NO_EVENT);
+        assert_eq!(house.put("device", archived, put_away(false)).await, NO_EVENT);
+        assert_eq!(house.put("device", archived, put_away(true)).await, NO_EVENT);
+        assert_eq!(house.after(DELAY).await, NOTHING);
+        // That it is offline is known since it was seen, so that it is back is news.
+        assert_eq!(house.put("device", offline, house.device(true)).await, NO_EVENT);
+        assert_eq!(house.after(DELAY).await, [reconnected(offline)]);
+    }
+
+    async fn one_vendors_devices_are_back_at_once(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let id = new_id();
+        for (is_online, told) in [(true, ""), (false, "device.offline"), (true, "device.reconnected"), (false, "device.offline")] {
+            let data = with(&house.device(is_online), "reconnectsAtOnce", true);
+            assert_eq!(house.put("device", id, data).await.join(" "), told);
+        }
+        assert_eq!(house.after(DELAY).await, NOTHING);
+    }
+
+    async fn a_timer_is_fired_by_one_node(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let mut back = Vec::new();
+        for _ in 0..12 {
+            back.push(house.device_back().await);
+        }
+        let node = app.second_node(&["--webhook-allow=127.0.0.0/8"]).await;
+        app.clock.advance(DELAY);
+        node.clock.advance(DELAY);
+        let others = [Timekeeper::new(node.server.service.clone()), Timekeeper::new(node.server.service.clone())];
+        tokio::join!(house.keeper.step(), others[0].step(), others[1].step());
+        let mut told = house.told().await;
+        told.sort();
+        assert_eq!(told, back.into_iter().map(reconnected).collect::<Vec<_>>());
+    }
+
+    async fn a_timer_survives_the_process(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let (organization, id) = (house.org.id, house.device_back().await);
+        drop(house);
+        app.server.stop().await;
+        app.clock.advance(DELAY);
+        let server = Server::start(serve_flags(&app.database_url, &["--webhook-allow=127.0.0.0/8"]), app.clock.clone()).await.unwrap();
+        Timekeeper::new(server.service.clone()).step().await;
+        let told = outbox(&server.service.store, organization).await;
+        assert_eq!(told, [("device.offline".to_owned(), id), reconnected(id)]);
+        server.stop().await;
+    }
+
+    async fn a_server_keeps_time_by_itself(app: App, "--device-reconnect-delay=200ms") {
+        let org = app.org().await;
+        let (flat, key) = (org.property(None, &[]).await, org.key().await);
+        key.post("/webhook-subscriptions", json!({ "event": "device.reconnected", "targetUrl": "https://hooks.invalid/" })).await.data();
+        let id = new_id();
+        for is_online in [true, false, true] {
+            let device = json!({ "propertyId": flat, "name": "D", "deviceType": "hub", "vendor": "V", "isOnline": is_online });
+            org.put_record("device", id, device).await;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert_eq!(outbox(&app.server.service.store, org.id).await, NOTHING, "by the clock of the test no time has passed");
+        app.clock.advance(Duration::from_millis(200));
+        for _ in 0..200 {
+            if outbox(&app.server.service.store, org.id).await == [reconnected(id)] {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!("nothing within 5 s");
+    }
+}
+
+/// Runs a test on both databases, with a receiver that the server trusts and a place where photos are.
+macro_rules! with_receiver {
+    ($(async fn $name:ident($app:ident: App, $receiver:ident: Receiver) $body:block)*) => {
+        $(mod $name {
+            use super::*;
+
+            async fn run($app: App, $receiver: Receiver) $body
+
+            fn flags(receiver: &Receiver) -> [String; 3] {
+                let authority = format!("--webhook-ca-file={}", receiver.authority.display());
+                ["--webhook-allow=127.0.0.0/8".into(), authority, "--files-url=https://files.example/photos/".into()]
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                crate::support::choose_tls_provider();
+                let receiver = Receiver::start().await;
+                let flags = flags(&receiver);
+                run(App::on_sqlite(&flags.each_ref().map(String::as_str)).await, receiver).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                crate::support::choose_tls_provider();
+                let receiver = Receiver::start().await;
+                let flags = flags(&receiver);
+                if let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await {
+                    run(app, receiver).await;
+                }
+            }
+        })*
+    };
+}
+
+with_receiver! {
+    async fn a_run_of_a_step_is_told_to_those_who_may_know(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
+        let node = |id: &str, label: &str| json!({ "id": id, "nodeType": "external_automation", "label": label });
+        let welcome = json!({ "name": "Welcome", "draftNodes": [node("a", "Draft"), node("b", "Bell")], "liveNodes": [node("a", "Call")] });
+        let flow = org.record("workflow", welcome).await;
+        let held: Vec<_> = Permission::ALL.into_iter().filter(|permission| *permission != Permission::ViewTasks).collect();
+        let member = new_id();
+        org.member(member, Some(&[mine]), &held, true).await;
+        let token = org.token_of(member, &Permission::ALL).await;
+        let body = |filters: Value| json!({ "event": "workflow.step", "targetUrl": receiver.url, "filters": filters });
+        let step = json!({ "workflowStep": format!("{flow}:a") });
+        org.key().await.post("/webhook-subscriptions", body(step.clone())).await.error(403);
+        assert_eq!(token.post("/webhook-subscriptions", body(json!({}))).await.issues(), ["filters.workflowStep"]);
+        token.post("/webhook-subscriptions", body(json!({ "workflowStep": format!("{flow}:c") }))).await.error(404);
+        token.post("/webhook-subscriptions", body(step)).await.data();
+
+        let run = |node: &str, kind: &str, record: Value| json!({
+            "workflowId": flow, "nodeId": node, "occurredAt": "2026-11-02T10:00:00Z", "recordType": kind, "recordId": record,
+        });
+        let bare = || json!({ "workflowId": flow, "nodeId": "a", "occurredAt": "2026-11-02T10:00:00Z" });
+        let stay = org.reservation(Some(mine)).await;
+        let id = new_id();
+        let record = json!([{ "kind": "workflow_step_run", "id": id, "data": run("a", "reservation", json!(stay)) }]);
+        assert_eq!(org.sync(record.clone()).await.data()["events"], 1);
+        let delivery = receiver.next().await;
+        let read = token.get(&format!("/reservations/{stay}")).await.data();
+        let named = json!({ "id": flow, "name": "Welcome" });
+        assert_eq!(delivery.body["data"], json!({
+            "workflow": named, "step": { "id": "a", "label": "Call" }, "record_type": "reservation", "data": read,
+        }));
+        assert_eq!(delivery.body["occurredAt"], "2026-11-02T10:00:00.000Z");
+        assert_eq!(org.sync(record).await.data()["events"], 0);
+        let edited = with(&run("a", "reservation", json!(stay)), "nodeId", "b");
+        assert_eq!(org.sync(json!([{ "kind": "workflow_step_run", "id": id, "data": edited }])).await.data()["events"], 0, "once an id");
+
+        org.record("workflow_step_run", bare()).await;
+        let without = json!({ "workflow": named, "step": { "id": "a", "label": "Call" }, "record_type": null, "data": null });
+        assert_eq!(receiver.next().await.body["data"], without);
+
+        // Out of reach, not there, not to be read by this member; another step.
+        let task = org.record("task", json!({ "propertyId": mine, "title": "T", "status": "open" })).await;
+        let elsewhere = org.reservation(Some(theirs)).await;
+        for data in [
+            run("a", "reservation", json!(elsewhere)), run("a", "device", json!(new_id())), run("a", "task", json!(task)),
+            run("b", "reservation", json!(stay)),
+        ] {
+            org.record("workflow_step_run", data).await;
+        }
+        assert!(receiver.is_quiet().await);
+        org.put_record("workflow", flow, json!({ "name": "Goodbye" })).await;
+        org.record("workflow_step_run", bare()).await;
+        let since = json!({ "workflow": { "id": flow, "name": "Goodbye" }, "step": { "id": "a", "label": "a" }, "record_type": null, "data": null });
+        assert_eq!(receiver.next().await.body["data"], since, "a step that has gone is called by its id");
+        let last = org.sync(json!([
+            { "kind": "workflow_step_run", "id": new_id(), "data": bare() }, { "kind": "workflow", "id": flow, "isDeleted": true },
+        ])).await.data();
+        assert_eq!(last["events"], 1);
+        assert!(receiver.is_quiet().await);
+        let listed = token.get("/webhook-subscriptions").await.data();
+        assert_eq!((&listed[0]["consecutiveFailures"], &listed[0]["disabledAt"]), (&json!(0), &Value::Null));
+    }
+
+    async fn photos_have_addresses_for_a_while(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let (flat, api) = (org.property(None, &[]).await, org.key().await);
+        api.post("/webhook-subscriptions", json!({ "event": "review.submitted", "targetUrl": receiver.url })).await.data();
+        let written = json!({
+            "propertyId": flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z",
+            "photoKeys": ["https://cdn.example/a.jpg", "2026/b.jpg", "../c.jpg"],
+        });
+        let review = org.record("review", written.clone()).await;
+        let read = api.get(&format!("/reviews/{review}")).await.data();
+        assert_eq!(receiver.next().await.body["data"], read, "data is what the read returns");
+        let urls = photo_urls(&api, review).await;
+        assert!(urls.len() == 3 && urls.iter().all(|url| url.starts_with(&format!("{}/files/", app.base))), "{urls:?}");
+
+        let first = open(&urls[0]).await;
+        assert_eq!((first.status, first.header("location")), (302, Some("https://cdn.example/a.jpg")));
+        assert_eq!((first.header("cache-control"), first.header("referrer-policy")), (Some("no-store"), Some("no-referrer")));
+        assert_eq!(open(&urls[1]).await.header("location"), Some("https://files.example/photos/2026/b.jpg"));
+        let nowhere = open(&urls[2]).await;
+        let refusal = nowhere.error(404);
+        assert_eq!((nowhere.header("cache-control"), nowhere.header("referrer-policy")), (Some("no-store"), Some("no-referrer")));
+
+        let (address, query) = urls[0].split_once('?').unwrap();
+        let (expiry, signature) = query.split_once('&').unwrap();
+        let second = urls[1].split_once('?').unwrap().0;
+        let seconds: i64 = expiry.strip_prefix("expires=").unwrap().parse().unwrap();
+        for tampered in [
+            address.to_owned(), format!("{address}?{expiry}"), format!("{address}?{signature}"), format!("{address}?{expiry}&signature=AAAA"),
+            format!("{address}?expires={}&{signature}", seconds + 1), format!("{second}?{query}"), format!("{}{query}", &urls[0][..address.len()]),
+            urls[0].replace(&review.to_string(), &new_id().to_string()), urls[0].replace(&org.id.to_string(), &new_id().to_string()),
+            urls[0].replace("/0?", "/9?"), urls[0].replace("/0?", "/%00?"), urls[0].replace("/0?", "/%ff?"), urls[0].replace("/0?", "/0/?"),
+        ] {
+            let mut found = open(&tampered).await.error(404);
+            // A path that is no route is told so; the rest is all the same.
+            if found["message"] == "Route not found." {
+                found = refusal.clone();
+            }
+            assert_eq!(found, refusal, "{tampered}");
+        }
+        Answer::of(app.http.post(&urls[0])).await.error(404);
+
+        // Every node knows the signature; where photos are is the flag of each.
+        let node = app.second_node(&[]).await;
+        let there = |url: &str| url.replace(&app.base, &node.base);
+        assert_eq!(open(&there(&urls[0])).await.status, 302);
+        open(&there(&urls[1])).await.error(404);
+
+        app.clock.advance(LIFETIME - SECOND);
+        assert_eq!(open(&urls[0]).await.status, 302);
+        app.clock.advance(SECOND);
+        assert_eq!(open(&urls[0]).await.error(404), refusal);
+        let urls = photo_urls(&api, review).await;
+        assert_eq!(open(&urls[0]).await.status, 302);
+        org.put_record("review", review, with(&written, "photoKeys", json!(["2026/b.jpg"]))).await;
+        assert_eq!(open(&urls[0]).await.error(404), refusal, "another photo has its place");
+        let urls = photo_urls(&api, review).await;
+        assert_eq!((urls.len(), open(&urls[0]).await.status), (1, 302));
+        org.delete_record("review", review).await;
+        assert_eq!(open(&urls[0]).await.error(404), refusal);
+        let bare = org.record("review", with(&written, "photoKeys", Value::Null)).await;
+        assert!(photo_urls(&api, bare).await.is_empty());
+    }
+}
+
+async fn photo_urls(api: &Api, review: Uuid) -> Vec<String> {
+    let read = api.get(&format!("/reviews/{review}")).await.data();
+    read["photoUrls"].as_array().unwrap().iter().map(|url| url.as_str().unwrap().to_owned()).collect()
+}
+
+/// What an address answers, not where it leads.
+async fn open(url: &str) -> Answer {
+    let client = reqwest::Client::builder().redirect(Policy::none()).build().unwrap();
+    Answer::of(client.get(url)).await
+}

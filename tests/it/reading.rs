@@ -1,0 +1,472 @@
+//! What a guest reads, and why (spec: House manual, Ordering of manuals and categories; contract: Guest interface, Manuals,
+//! Guest links and explanations).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::checkin::{House, id, with};
+use crate::precheck::keys;
+use crate::support::{Answer, App, on_both, reservation};
+
+/// Between the tests' now and the stay, so that nothing but the rules of a test decides.
+const BEFORE: &str = "2026-12-01T00:00:00Z";
+
+/// An active manual with its nickname for a title, assigned to nothing, and younger than any before.
+async fn idle(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
+    house.org.app.clock.advance(Duration::from_millis(5));
+    let fields = with(json!({ "nickname": nickname, "title": nickname, "isActive": true }), more);
+    id(&house.api.post("/portal-manuals", fields).await.data()["id"])
+}
+
+/// The same, assigned to the flat.
+async fn manual(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
+    idle(house, nickname, with(json!({ "propertyId": house.flat }), more)).await
+}
+
+async fn update(house: &House<'_>, manual: Uuid, data: Value) -> Value {
+    house.api.patch(&format!("/portal-manuals/{manual}"), json!({ "data": data })).await.data()
+}
+
+async fn category(house: &House<'_>, title: &str) -> Value {
+    house.api.post("/portal-manual-categories", json!({ "title": title })).await.data()
+}
+
+/// Writes a version of a text by hand.
+async fn write(house: &House<'_>, translation: &Value, language: &str, text: &str) {
+    let path = format!("/translations/{}/entries/{language}", id(translation));
+    house.api.ok(Method::PUT, &path, Some(json!({ "text": text }))).await;
+}
+
+/// What the guest sees at another moment.
+async fn preview(house: &House<'_>, stay: Uuid, at: &str) -> Value {
+    let url = format!("{}/guest/v1/stays/{}?at={at}", house.org.app.base, house.org.stay_token(stay).await);
+    Answer::of(house.org.app.http.get(url).bearer_auth(house.api.token.as_ref().unwrap())).await.data()
+}
+
+/// The headings, each with the titles under it.
+fn headings(view: &Value) -> Value {
+    let titles = |group: &Value| group["manuals"].as_array().unwrap().iter().map(|manual| manual["title"].clone()).collect::<Value>();
+    view["manualCategories"].as_array().unwrap().iter().map(|group| json!([group["title"], titles(group)])).collect()
+}
+
+fn manuals(view: &Value) -> Vec<&Value> {
+    view["manualCategories"].as_array().unwrap().iter().flat_map(|group| group["manuals"].as_array().unwrap()).collect()
+}
+
+/// What the guest of the house's stay reads, if it is one manual.
+async fn only(house: &House<'_>) -> Value {
+    let view = house.org.guest_view(house.stay).await;
+    let [manual] = manuals(&view)[..] else { panic!("{view}") };
+    manual.clone()
+}
+
+/// What is explained of the manuals of a stay, once it is certain that the guest reads just those.
+async fn explained(house: &House<'_>, stay: Uuid, at: &str) -> Vec<Value> {
+    let explained = house.api.get(&format!("/reservations/{stay}/explain?at={at}")).await.data();
+    let rows = explained["manuals"].as_array().unwrap().clone();
+    let view = preview(house, stay, at).await;
+    let read: BTreeSet<Uuid> = manuals(&view).iter().map(|manual| id(&manual["id"])).collect();
+    let shown: BTreeSet<Uuid> = rows.iter().filter(|row| row["isShown"] == true).map(|row| id(&row["id"])).collect();
+    assert_eq!((&shown, manuals(&view).len()), (&read, read.len()), "{stay} at {at}: {explained}");
+    for row in &rows {
+        assert_eq!(keys(row), BTreeSet::from(["id", "isShown", "nickname", "path", "reason"]));
+        assert!(row["reason"]["message"].as_str().is_some_and(|message| !message.is_empty()), "{row}");
+    }
+    rows
+}
+
+/// Whether the guest reads a manual at a moment, and why.
+async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool, String, Value) {
+    let rows = explained(house, stay, at).await;
+    let row = rows.iter().find(|row| id(&row["id"]) == manual).unwrap();
+    let path = row["path"].as_array().unwrap().iter().map(|hop| json!([hop["type"], hop["id"]])).collect();
+    (row["isShown"].as_bool().unwrap(), row["reason"]["key"].as_str().unwrap().to_owned(), path)
+}
+
+/// Moments, each with the key of what decides then.
+type Moments<'m> = &'m [(&'m str, &'m str)];
+
+/// Holds the rules of a manual against what is to come of them: a rule, what is special about the stay, and keys by moment.
+async fn check(house: &House<'_>, flat: Uuid, manual: Uuid, table: &[(Value, Value, Moments<'_>)]) {
+    for (rule, changes, moments) in table {
+        let rules = if rule.is_array() { rule.clone() } else { json!([rule]) };
+        update(house, manual, json!({ "visibilityRules": rules })).await;
+        let stay = house.org.record("reservation", with(reservation(Some(flat)), changes.clone())).await;
+        for (at, key) in *moments {
+            let (is_shown, found, _) = verdict(house, stay, manual, at).await;
+            assert_eq!((is_shown, found.as_str()), (["visible", "always_visible"].contains(key), *key), "{rule} {changes} {at}");
+        }
+    }
+}
+
+/// Numbers that look thrown, the same ones each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+
+    fn one_of<T: Clone>(&mut self, items: &[T]) -> T {
+        items[usize::try_from(self.roll(items.len() as u64)).unwrap()].clone()
+    }
+
+    /// A rule of a category, such as lets some of the stays of a test through.
+    fn rule(&mut self, category: &str) -> Value {
+        let anchors = ["before_check_in", "after_check_in", "before_check_out", "after_check_out", "check_in_time", "check_out_time"];
+        let channels = [json!(["direct"]), json!(["airbnb", "direct"]), json!(["airbnb"])];
+        let fields = match category {
+            "relative_date" => {
+                let mut fields = json!({ "daysBefore": self.roll(30), "daysAfter": self.roll(30) });
+                let sides = self.roll(3);
+                for (side, anchor, unit) in
+                    [(0, "startDateRelativeType", "daysBeforeTimeUnit"), (1, "endDateRelativeType", "daysAfterTimeUnit")]
+                {
+                    if sides != side {
+                        fields[anchor] = json!(self.one_of(&anchors));
+                        fields[unit] = json!(self.one_of(&["day", "hour"]));
+                    }
+                }
+                fields
+            }
+            "seasonal" => {
+                let first = self.roll(20) + 1;
+                let window =
+                    json!({ "startDate": format!("2026-12-{first:02}"), "endDate": format!("2026-12-{:02}", first + self.roll(9)) });
+                json!({ "seasonalWindows": [window] })
+            }
+            "length_of_stay" => {
+                let from = self.roll(6);
+                json!({ "lengthOfStayFromDays": from, "lengthOfStayToDays": from + self.roll(5) })
+            }
+            "booking_source" => json!({
+                "sourceRuleType": self.one_of(&["only_selected", "all_except_selected"]),
+                "includedBookingSources": self.one_of(&channels), "excludedBookingSources": self.one_of(&channels),
+            }),
+            _ => json!({ "verificationStatuses": [self.one_of(&["unverified", "pending", "verified"]), "failed"] }),
+        };
+        with(json!({ "ruleCategory": category }), fields)
+    }
+
+    fn rules(&mut self) -> Value {
+        let categories = ["relative_date", "seasonal", "length_of_stay", "booking_source", "verification_status"];
+        let chosen: Vec<_> = categories.iter().filter(|_| self.roll(4) == 0).collect();
+        chosen.into_iter().map(|category| self.rule(category)).collect()
+    }
+}
+
+// What a guest reads.
+on_both! {
+    async fn manuals_stand_under_their_headings(app: App) {
+        let house = House::build(&app).await;
+        let (home, away, empty) = (category(&house, "Home").await, category(&house, "Away").await, category(&house, "Empty").await);
+        let under = |category: &Value| json!({ "manualCategoryId": category["id"] });
+        manual(&house, "loose", json!({})).await;
+        manual(&house, "z home", under(&home)).await;
+        let bus = manual(&house, "bus", under(&away)).await;
+        manual(&house, "a home", under(&home)).await;
+        manual(&house, "also loose", json!({})).await;
+        manual(&house, "idle", with(under(&empty), json!({ "isActive": false }))).await;
+        idle(&house, "elsewhere", under(&empty)).await;
+        let loose = json!([null, ["loose", "also loose"]]);
+        let at_home = json!(["Home", ["z home", "a home"]]);
+        assert_eq!(headings(&house.org.guest_view(house.stay).await), json!([at_home, ["Away", ["bus"]], loose]));
+        let order = json!({ "orderedIds": [empty["id"], away["id"], home["id"]] });
+        house.api.post("/portal-manual-categories/reorder", order).await.data();
+        assert_eq!(headings(&house.org.guest_view(house.stay).await), json!([["Away", ["bus"]], at_home, loose]));
+        update(&house, bus, json!({ "isActive": false })).await;
+        assert_eq!(headings(&house.org.guest_view(house.stay).await), json!([at_home, loose]), "a heading without manuals is left out");
+        update(&house, bus, json!({ "isActive": true, "manualCategoryId": null })).await;
+        let loose = json!([null, ["loose", "bus", "also loose"]]);
+        assert_eq!(headings(&house.org.guest_view(house.stay).await), json!([at_home, loose]));
+    }
+
+    async fn texts_are_in_the_guests_language(app: App) {
+        let house = House::build(&app).await;
+        let heading = category(&house, "Home").await;
+        let wifi = manual(&house, "Wi-Fi", json!({ "manualCategoryId": heading["id"], "description": "Password" })).await;
+        let stored = update(&house, wifi, json!({})).await;
+        for (translation, versions) in [
+            (&heading["titleId"], [("es", "Casa"), ("pt", "Lar")]), (&stored["titleId"], [("es", "Wifi"), ("pt-BR", "Uai-fai")]),
+            (&stored["descriptionId"], [("es", "Contraseña"), ("pt-PT", "Senha")]),
+        ] {
+            for (language, text) in versions {
+                write(&house, translation, language, text).await;
+            }
+        }
+        let guest = json!({ "guest": { "firstName": "Ada", "lastName": "L", "email": null, "phone": null, "language": "es" } });
+        let spanish = house.org.record("reservation", with(reservation(Some(house.flat)), guest)).await;
+        let spanish = house.org.stay_token(spanish).await;
+        for (token, query, expected) in [
+            (&house.token, "", ["Home", "Wi-Fi", "Password"]), (&house.token, "?language=pt-BR", ["Lar", "Uai-fai", "Password"]),
+            (&house.token, "?language=de", ["Home", "Wi-Fi", "Password"]), (&house.token, "?language=es-MX", ["Casa", "Wifi", "Contraseña"]),
+            (&spanish, "", ["Casa", "Wifi", "Contraseña"]), (&spanish, "?language=en", ["Home", "Wi-Fi", "Password"]),
+        ] {
+            let view = app.stay(token, query).await.data();
+            let read = manuals(&view)[0];
+            let found = [&view["manualCategories"][0]["title"], &read["title"], &read["description"]].map(|text| text.as_str().unwrap());
+            assert_eq!(found, expected, "{query}");
+            assert!(read["descriptionHtml"].as_str().unwrap().contains(expected[2]));
+        }
+    }
+
+    async fn a_guest_reads_what_is_meant_for_guests(app: App) {
+        let house = House::build(&app).await;
+        let source = "Network **Casa Azul**\n\n<script>alert(1)</script><img src=x onerror=alert(2)>\n\n[x](javascript:alert(3)) [map](https://map.example)";
+        let fields = json!({
+            "title": "Internet", "description": source, "videoUrl": "https://video.example/1", "imageUrl": "https://a.example/1.jpg",
+            "internalDescription": "staff only",
+        });
+        let wifi = manual(&house, "label only", fields).await;
+        let read = only(&house).await;
+        let expected = json!({
+            "id": wifi, "title": "Internet", "description": source, "descriptionHtml": read["descriptionHtml"], "iconName": null,
+            "imageUrl": "https://a.example/1.jpg", "videoUrl": "https://video.example/1",
+        });
+        assert_eq!(read, expected);
+        let html = read["descriptionHtml"].as_str().unwrap();
+        assert!(html.contains("<strong>Casa Azul</strong>") && html.contains("href=\"https://map.example\""), "{html}");
+        for part in ["<script", "onerror", "javascript:"] {
+            assert!(!html.contains(part), "{html}");
+        }
+        let view = house.org.guest_view(house.stay).await.to_string();
+        assert!(!view.contains("label only") && !view.contains("staff only"), "{view}");
+        update(&house, wifi, json!({ "iconName": "wifi", "videoUrl": null, "descriptionId": null })).await;
+        let bare = json!({
+            "id": wifi, "title": "Internet", "description": null, "descriptionHtml": null, "iconName": "wifi", "imageUrl": null, "videoUrl": null,
+        });
+        assert_eq!(only(&house).await, bare);
+    }
+
+    async fn a_variable_shows_the_value_of_the_property(app: App) {
+        let house = House::build(&app).await;
+        let field = house.org.record("custom_field", json!({ "name": "Door code", "value": "0000" })).await;
+        let code = json!({ "displayMode": "pms_variable", "customFieldId": field, "description": "Not this" });
+        let door = manual(&house, "Door", code).await;
+        let key = field.to_string();
+        let other = json!({ door.to_string(): "not this either" });
+        for (values, everywhere, expected) in [
+            (json!({ key.as_str(): "4711" }), json!("0000"), json!("4711")), (other, json!("0000"), json!("0000")),
+            (Value::Null, json!("0001"), json!("0001")), (json!({}), Value::Null, Value::Null),
+            (json!({ key.as_str(): 42 }), Value::Null, json!("42")),
+            (json!({ key.as_str(): "<b>1 & 2</b> **3**" }), json!("0000"), json!("<b>1 & 2</b> **3**")),
+        ] {
+            let flat = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [house.tag], "customFields": values });
+            house.org.put_record("property", house.flat, flat).await;
+            house.org.put_record("custom_field", field, json!({ "name": "Door code", "value": everywhere })).await;
+            let read = only(&house).await;
+            assert_eq!((&read["title"], &read["description"]), (&json!("Door"), &expected), "{values}");
+            let html = read["descriptionHtml"].as_str();
+            assert_eq!(html.is_some(), expected.is_string());
+            assert!(html.is_none_or(|html| !html.contains("<b>")), "{html:?}");
+        }
+        house.org.delete_record("custom_field", field).await;
+        assert_eq!(only(&house).await["description"], Value::Null);
+    }
+
+    async fn manuals_need_no_portal_but_a_property(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let (stay, homeless) = (org.reservation(Some(flat)).await, org.reservation(None).await);
+        api.post("/portal-manuals", json!({ "nickname": "N", "title": "Wi-Fi", "isActive": true, "propertyId": flat })).await.data();
+        let view = org.guest_view(stay).await;
+        assert_eq!((&view["portal"], headings(&view)), (&Value::Null, json!([[null, ["Wi-Fi"]]])));
+        assert_eq!(org.guest_view(homeless).await["manualCategories"], json!([]));
+        let explained = api.get(&format!("/reservations/{homeless}/explain")).await.data();
+        let row = &explained["manuals"][0];
+        assert_eq!((&row["isShown"], &row["reason"]["key"], &row["path"]), (&json!(false), &json!("no_property"), &json!([])));
+    }
+}
+
+// When, and why.
+on_both! {
+    async fn a_manual_reaches_a_stay_by_what_it_is_assigned_to(app: App) {
+        let house = House::build(&app).await;
+        let wifi = idle(&house, "Wi-Fi", json!({})).await;
+        let nowhere = (false, "not_assigned".to_owned(), json!([]));
+        assert_eq!(verdict(&house, house.stay, wifi, BEFORE).await, nowhere, "the organization's own, and no guest's");
+        let (group, tag) = (house.org.group().await, house.org.tag().await);
+        let neighbour = house.org.property(Some(group), &[tag]).await;
+        house.scopes("add", "manual", wifi, json!({ "propertyIds": [neighbour], "propertyGroupIds": [group], "tagIds": [tag] })).await;
+        assert_eq!(verdict(&house, house.stay, wifi, BEFORE).await, nowhere);
+        let flat = json!(["property", house.flat]);
+        for (targets, path) in [
+            (json!({ "tagIds": [house.tag] }), json!([["tag", house.tag], flat])),
+            (json!({ "propertyGroupIds": [house.group] }), json!([["property_group", house.group], flat])),
+            (json!({ "propertyIds": [house.flat] }), json!([flat])),
+        ] {
+            house.scopes("add", "manual", wifi, targets.clone()).await;
+            assert_eq!(verdict(&house, house.stay, wifi, BEFORE).await, (true, "always_visible".into(), path.clone()));
+            update(&house, wifi, json!({ "isActive": false })).await;
+            assert_eq!(verdict(&house, house.stay, wifi, BEFORE).await, (false, "inactive".into(), path));
+            update(&house, wifi, json!({ "isActive": true })).await;
+            house.scopes("remove", "manual", wifi, targets).await;
+        }
+        assert_eq!(verdict(&house, house.stay, wifi, BEFORE).await, nowhere);
+    }
+
+    async fn a_relative_date_counts_from_the_stay(app: App) {
+        let house = House::build(&app).await;
+        let wifi = manual(&house, "Wi-Fi", json!({})).await;
+        let start = |anchor: &str, number: i64, unit: &str| {
+            json!({ "ruleCategory": "relative_date", "startDateRelativeType": anchor, "daysBefore": number, "daysBeforeTimeUnit": unit })
+        };
+        let end = |anchor: &str, number: i64, unit: &str| {
+            json!({ "ruleCategory": "relative_date", "endDateRelativeType": anchor, "daysAfter": number, "daysAfterTimeUnit": unit })
+        };
+        let (early, late, shown, stay) = ("too_early", "too_late", "visible", json!({}));
+        // Madrid is an hour ahead in winter: check-in is at 14:00, check-out at 10:00.
+        check(&house, house.flat, wifi, &[
+            (start("before_check_in", 2, "day"), stay.clone(), &[("2026-12-09T13:59:59Z", early), ("2026-12-09T14:00:00Z", shown), ("2027-12-09T14:00:00Z", shown)]),
+            (start("before_check_in", 2, "hour"), stay.clone(), &[("2026-12-11T11:59:59Z", early), ("2026-12-11T12:00:00Z", shown)]),
+            (start("after_check_in", 1, "day"), stay.clone(), &[("2026-12-12T13:59:59Z", early), ("2026-12-12T14:00:00Z", shown)]),
+            (start("check_in_time", 5, "day"), stay.clone(), &[("2026-12-11T13:59:59Z", early), ("2026-12-11T14:00:00Z", shown)]),
+            (start("before_check_out", 3, "hour"), stay.clone(), &[("2026-12-15T06:59:59Z", early), ("2026-12-15T07:00:00Z", shown)]),
+            (end("check_out_time", 5, "day"), stay.clone(), &[("2020-01-01T00:00:00Z", shown), ("2026-12-15T09:59:59Z", shown), ("2026-12-15T10:00:01Z", late)]),
+            (end("after_check_out", 2, "hour"), stay.clone(), &[("2026-12-15T11:59:59Z", shown), ("2026-12-15T12:00:01Z", late)]),
+            (end("before_check_out", 1, "day"), stay.clone(), &[("2026-12-14T09:59:59Z", shown), ("2026-12-14T10:00:01Z", late)]),
+            (
+                json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "endDateRelativeType": "after_check_in", "daysAfter": 1 }),
+                stay, &[("2026-12-11T13:59:59Z", early), ("2026-12-11T14:00:00Z", shown), ("2026-12-12T13:59:59Z", shown), ("2026-12-12T14:00:01Z", late)],
+            ),
+        ]).await;
+        let flat = json!({ "name": "Loft", "timezone": "America/New_York", "country": "US", "checkInTime": "16:30", "checkOutTime": "09:00" });
+        let loft = house.org.record("property", flat).await;
+        house.scopes("add", "manual", wifi, json!({ "propertyIds": [loft] })).await;
+        check(&house, loft, wifi, &[
+            (start("before_check_in", 1, "day"), json!({}), &[("2026-12-10T21:29:59Z", early), ("2026-12-10T21:30:00Z", shown)]),
+            (end("check_out_time", 0, "day"), json!({}), &[("2026-12-15T13:59:59Z", shown), ("2026-12-15T14:00:01Z", late)]),
+        ]).await;
+    }
+
+    async fn a_day_is_not_always_24_hours(app: App) {
+        let house = House::build(&app).await;
+        let wifi = manual(&house, "Wi-Fi", json!({})).await;
+        let start = |number: i64, unit: &str| {
+            json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": number, "daysBeforeTimeUnit": unit })
+        };
+        let (early, shown) = ("too_early", "visible");
+        let (spring, autumn) = (json!({ "checkIn": "2027-03-28", "checkOut": "2027-03-30" }), json!({ "checkIn": "2026-10-25", "checkOut": "2026-10-27" }));
+        check(&house, house.flat, wifi, &[
+            (start(1, "day"), spring.clone(), &[("2027-03-27T13:59:59Z", early), ("2027-03-27T14:00:00Z", shown)]),
+            (start(24, "hour"), spring, &[("2027-03-27T12:59:59Z", early), ("2027-03-27T13:00:00Z", shown)]),
+            (start(1, "day"), autumn.clone(), &[("2026-10-24T12:59:59Z", early), ("2026-10-24T13:00:00Z", shown)]),
+            (start(24, "hour"), autumn, &[("2026-10-24T13:59:59Z", early), ("2026-10-24T14:00:00Z", shown)]),
+        ]).await;
+    }
+
+    async fn the_other_rules_look_at_the_stay(app: App) {
+        let house = House::build(&app).await;
+        let wifi = manual(&house, "Wi-Fi", json!({})).await;
+        let seasons = |windows: &[(&str, &str)]| {
+            let windows: Vec<Value> = windows.iter().map(|(start, end)| json!({ "startDate": start, "endDate": end })).collect();
+            json!({ "ruleCategory": "seasonal", "seasonalWindows": windows })
+        };
+        let nights = |from: Value, to: Value| json!({ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": from, "lengthOfStayToDays": to });
+        let only = json!({
+            "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["direct"], "excludedBookingSources": ["direct"],
+        });
+        let but = json!({
+            "ruleCategory": "booking_source", "sourceRuleType": "all_except_selected", "includedBookingSources": ["direct"], "excludedBookingSources": ["direct"],
+        });
+        let any = json!({ "ruleCategory": "booking_source", "sourceRuleType": "all_except_selected" });
+        let verified = json!({ "ruleCategory": "verification_status", "verificationStatuses": ["verified", "pending"] });
+        let (four, airbnb) = (json!({}), json!({ "channel": "airbnb" }));
+        let is = |status: &str| json!({ "verificationStatus": status });
+        let rows = [
+            (json!([]), &four, "always_visible"),
+            // The nights of the 11th to the 14th; the 15th is none.
+            (seasons(&[("2026-12-14", "2026-12-14")]), &four, "visible"), (seasons(&[("2026-12-15", "2026-12-20")]), &four, "out_of_season"),
+            (seasons(&[("2026-12-01", "2026-12-10")]), &four, "out_of_season"), (seasons(&[("2026-12-01", "2026-12-11")]), &four, "visible"),
+            (seasons(&[("2026-01-01", "2026-12-31")]), &four, "visible"), (seasons(&[("2027-12-11", "2027-12-15")]), &four, "out_of_season"),
+            (seasons(&[("2026-06-01", "2026-06-30"), ("2026-12-12", "2026-12-13")]), &four, "visible"),
+            (nights(json!(4), json!(4)), &four, "visible"), (nights(json!(5), json!(9)), &four, "stay_too_short"),
+            (nights(json!(1), json!(3)), &four, "stay_too_long"), (json!({ "ruleCategory": "length_of_stay" }), &four, "visible"),
+            (json!({ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 5 }), &json!({ "checkOut": "2029-12-15" }), "visible"),
+            (only.clone(), &four, "visible"), (only.clone(), &airbnb, "booking_source"), (but.clone(), &four, "booking_source"), (but, &airbnb, "visible"),
+            (any, &four, "visible"),
+            (verified.clone(), &is("verified"), "visible"), (verified.clone(), &is("pending"), "visible"), (verified.clone(), &is("failed"), "verification_status"),
+            (verified.clone(), &is("unverified"), "verification_status"),
+            (json!([verified, only]), &with(is("verified"), airbnb.clone()), "booking_source"), (json!([only, verified]), &is("failed"), "verification_status"),
+            (json!([only, verified]), &is("verified"), "visible"),
+        ];
+        let moments = rows.clone().map(|(_, _, key)| [(BEFORE, key)]);
+        let table: Vec<(Value, Value, Moments<'_>)> =
+            rows.iter().zip(&moments).map(|((rule, stay, _), moments)| (rule.clone(), (*stay).clone(), &moments[..])).collect();
+        check(&house, house.flat, wifi, &table).await;
+        // The platform learns that the guest is who they say, and they see it at once.
+        update(&house, wifi, json!({ "visibilityRules": [verified] })).await;
+        for (status, expected) in [("pending", 1), ("failed", 0), ("verified", 1)] {
+            house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), is(status))).await;
+            assert_eq!(manuals(&house.org.guest_view(house.stay).await).len(), expected, "{status}");
+        }
+    }
+
+    async fn a_preview_takes_a_credential_of_the_organization(app: App) {
+        let house = House::build(&app).await;
+        let soon = json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 });
+        manual(&house, "Wi-Fi", json!({ "visibilityRules": [soon] })).await;
+        let url = format!("{}/guest/v1/stays/{}?at=2026-12-12T00:00:00Z", app.base, house.token);
+        Answer::of(app.http.get(&url)).await.error(401);
+        for (key, status) in [(app.org().await.key().await, 401), (house.org.key_with(&[]).await, 200), (house.org.limited(&[house.flat]).await, 200)] {
+            assert_eq!(Answer::of(app.http.get(&url).bearer_auth(key.token.unwrap())).await.status, status);
+        }
+        assert_eq!(manuals(&house.org.guest_view(house.stay).await).len(), 0, "not yet");
+        assert_eq!(manuals(&preview(&house, house.stay, "2026-12-12T00:00:00Z").await).len(), 1);
+    }
+
+    async fn manuals_are_explained_to_who_may_see_them(app: App) {
+        let house = House::build(&app).await;
+        let (theirs, empty_tag) = (house.org.property(None, &[house.tag]).await, house.org.tag().await);
+        for (nickname, targets) in [
+            ("E theirs", json!({ "propertyIds": [theirs] })), ("d nowhere", json!({})), ("C nobodys", json!({ "tagIds": [empty_tag] })),
+            ("b tag", json!({ "tagIds": [house.tag] })), ("A mine", json!({ "propertyIds": [house.flat] })),
+        ] {
+            let manual = idle(&house, nickname, json!({})).await;
+            house.scopes("add", "manual", manual, targets).await;
+        }
+        let names = |rows: &[Value]| rows.iter().map(|row| row["nickname"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        assert_eq!(names(&explained(&house, house.stay, BEFORE).await), ["A mine", "b tag", "C nobodys", "d nowhere", "E theirs"]);
+        let limited = house.org.limited(&[house.flat]).await;
+        let seen = limited.get(&format!("/reservations/{}/explain", house.stay)).await.data();
+        assert_eq!(names(seen["manuals"].as_array().unwrap()), ["A mine", "b tag", "d nowhere"]);
+        let hop = &seen["manuals"][1]["path"][0];
+        assert_eq!(*hop, json!({ "type": "tag", "id": house.tag, "name": "Sea view" }));
+    }
+
+    async fn whatever_the_manuals_guests_read_what_is_explained(app: App) {
+        let house = House::build(&app).await;
+        let neighbour = house.org.property(Some(house.group), &[]).await;
+        let places = [
+            json!({ "propertyIds": [house.flat] }), json!({ "propertyGroupIds": [house.group] }), json!({ "tagIds": [house.tag] }),
+            json!({ "propertyIds": [house.flat, neighbour], "tagIds": [house.tag] }), json!({ "propertyIds": [neighbour] }), json!({}),
+        ];
+        let headings = [category(&house, "Home").await["id"].clone(), category(&house, "Away").await["id"].clone(), Value::Null];
+        let mut dice = Dice(2026);
+        for _ in 0..40 {
+            let fields = json!({ "isActive": dice.roll(6) > 0, "manualCategoryId": dice.one_of(&headings), "visibilityRules": dice.rules() });
+            let manual = idle(&house, "generated", fields).await;
+            house.scopes("add", "manual", manual, dice.one_of(&places)).await;
+        }
+        let mut shown = Vec::new();
+        for (flat, changes) in [
+            (house.flat, json!({})), (neighbour, json!({ "channel": "airbnb", "verificationStatus": "verified" })),
+            (house.flat, json!({ "checkOut": "2026-12-12", "verificationStatus": "pending" })), (neighbour, json!({ "checkIn": "2026-12-20", "checkOut": "2026-12-28" })),
+        ] {
+            let stay = house.org.record("reservation", with(reservation(Some(flat)), changes)).await;
+            for at in ["2026-11-21T09:30:00Z", "2026-12-11T13:30:00Z", "2026-12-13T00:00:00Z", "2027-01-05T00:00:00Z"] {
+                let rows = explained(&house, stay, at).await;
+                assert_eq!(rows.len(), 40);
+                shown.push(rows.iter().filter(|row| row["isShown"] == true).count());
+            }
+        }
+        assert!(shown.iter().all(|count| *count < 40) && shown.iter().sum::<usize>() > 16, "{shown:?} of 40 each");
+        assert!(shown.iter().collect::<BTreeSet<_>>().len() > 1, "it depends: {shown:?}");
+    }
+}

@@ -1,0 +1,189 @@
+//! Names that change their mind between check and connect (spec: States, "resolves to a private or loopback address at
+//! delivery time"). The names lead where the test says; nobody else is asked.
+
+use std::net::IpAddr;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vestibule::webhooks::Names;
+
+use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
+use crate::support::{Answer, Api, App};
+
+/// Nothing special about it, and nothing is ever sent there.
+const PUBLIC: &str = "93.184.215.14";
+
+/// Answers of which at least one is private, whatever stands beside it.
+const HOSTILE: [&[&str]; 20] = [
+    &["127.0.0.1"],
+    &["10.0.0.8"],
+    &["100.64.0.1"],
+    &["169.254.169.254"],
+    &["192.0.2.7"],
+    &["224.0.0.1"],
+    &["0.0.0.0"],
+    &["255.255.255.255"],
+    &["::1"],
+    &["::"],
+    &["fe80::1"],
+    &["fd00::1"],
+    &["2001:db8::1"],
+    &["::ffff:127.0.0.1"],
+    &["64:ff9b::7f00:1"],
+    &["2002:7f00:1::1"],
+    &[PUBLIC, "127.0.0.1"],
+    &["127.0.0.1", PUBLIC],
+    &[PUBLIC, "2606:4700:4700::1111", "::ffff:10.0.0.8"],
+    &["2606:4700:4700::1111", "fe80::1"],
+];
+
+/// Runs a test on both databases, with a table of names.
+macro_rules! with_names {
+    ($($range:literal async fn $name:ident($app:ident: App, $names:ident: Names, $authority:ident: Authority) $body:block)*) => {
+        $(mod $name {
+            use super::*;
+
+            async fn run($app: App, $names: Names, $authority: Authority) $body
+
+            fn flags(authority: &Authority) -> Vec<String> {
+                vec![concat!("--webhook-allow=", $range).to_owned(), format!("--webhook-ca-file={}", authority.file.display())]
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                let (authority, names) = (Authority::new(), Names::written());
+                let flags = flags(&authority);
+                let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+                run(App::on_sqlite_asking(&flags, names.clone()).await, names, authority).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                let (authority, names) = (Authority::new(), Names::written());
+                let flags = flags(&authority);
+                let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+                if let Some(app) = App::on_postgres_asking(&flags, names.clone()).await {
+                    run(app, names, authority).await;
+                }
+            }
+        })*
+    };
+}
+
+fn ips(texts: &[&str]) -> Vec<IpAddr> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+/// A receiver that wants a new connection, and so a new look at the name, for each delivery.
+async fn receiver(authority: &Authority) -> RawReceiver {
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    // It is known as hooks.example.
+    authority.receiver(Presents::OtherName, Act::SayAndClose(answer.to_owned())).await
+}
+
+/// A subscription that leads to a name, at the receiver's port.
+async fn subscribe(api: &Api, name: &str, receiver: &RawReceiver) -> Answer {
+    let target = receiver.url.replace("127.0.0.1", name);
+    api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": target })).await
+}
+
+fn connections(receiver: &RawReceiver) -> usize {
+    receiver.seen.connections.load(Ordering::Relaxed)
+}
+
+/// Waits for the subscriptions to look as wanted, with the pauses between attempts left out.
+async fn until(app: &App, api: &Api, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+    for _ in 0..400 {
+        let listed = api.get("/webhook-subscriptions").await.data();
+        let listed = listed.as_array().unwrap();
+        if listed.iter().all(&wanted) {
+            return listed.clone();
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+        app.clock.advance(Duration::from_millis(40));
+        app.server.service.dispatch.notify_one();
+    }
+    panic!("{}", api.get("/webhook-subscriptions").await.data());
+}
+
+fn is_disabled(row: &Value) -> bool {
+    !row["disabledAt"].is_null()
+}
+
+with_names! {
+    "203.0.113.255/32" async fn public_at_check_and_private_at_connect_is_not_connected_to(app: App, names: Names, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let receiver = receiver(&authority).await;
+        for number in 0..HOSTILE.len() {
+            let name = format!("n{number}.example");
+            names.write(&name, &ips(&[PUBLIC]));
+            subscribe(&api, &name, &receiver).await.data();
+        }
+        for (number, addresses) in HOSTILE.iter().enumerate() {
+            names.write(&format!("n{number}.example"), &ips(addresses));
+        }
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        for row in until(&app, &api, is_disabled).await {
+            assert_eq!((&row["disabledReason"], &row["consecutiveFailures"]), (&json!("private_target"), &json!(0)), "{row}");
+            assert!(row["lastDeliveredAt"].is_null(), "{row}");
+        }
+        assert_eq!(connections(&receiver), 0);
+    }
+
+    "203.0.113.255/32" async fn one_private_answer_among_public_ones_refuses_them_all(app: App, names: Names, authority: Authority) {
+        let api = app.org().await.key().await;
+        let receiver = receiver(&authority).await;
+        for addresses in HOSTILE {
+            names.write("mixed.example", &ips(addresses));
+            assert_eq!(subscribe(&api, "mixed.example", &receiver).await.issues(), ["targetUrl"], "{addresses:?}");
+        }
+        names.write("mixed.example", &ips(&[PUBLIC, "2606:4700:4700::1111"]));
+        subscribe(&api, "mixed.example", &receiver).await.data();
+    }
+
+    "203.0.113.255/32" async fn a_name_that_leads_nowhere_is_tried_again_and_judged_again(app: App, names: Names, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let receiver = receiver(&authority).await;
+        subscribe(&api, "later.example", &receiver).await.data();
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        let row = until(&app, &api, |row| row["consecutiveFailures"] == 1).await.remove(0);
+        assert!(!is_disabled(&row), "{row}");
+        names.write("later.example", &ips(&["127.0.0.1"]));
+        org.reservation(Some(flat)).await;
+        let row = until(&app, &api, is_disabled).await.remove(0);
+        assert_eq!((&row["disabledReason"], &row["consecutiveFailures"]), (&json!("private_target"), &json!(1)));
+        assert_eq!(connections(&receiver), 0);
+    }
+
+    "127.0.0.1/32" async fn an_opened_address_opens_no_other_to_the_same_name(app: App, names: Names, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let receiver = receiver(&authority).await;
+        names.write("hooks.example", &ips(&["127.0.0.1"]));
+        subscribe(&api, "hooks.example", &receiver).await.data();
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        until(&app, &api, |row| !row["lastDeliveredAt"].is_null()).await;
+        assert_eq!(connections(&receiver), 1);
+        names.write("hooks.example", &ips(&["127.0.0.1", "127.0.0.2"]));
+        org.reservation(Some(flat)).await;
+        let row = until(&app, &api, is_disabled).await.remove(0);
+        assert_eq!(row["disabledReason"], "private_target");
+        assert_eq!((connections(&receiver), receiver.seen.count()), (1, 1));
+    }
+
+    // A name that is private by itself is not made public by a public address, nor by an opened range that it is not in.
+    "10.1.0.0/16" async fn a_private_name_needs_an_opened_address(app: App, names: Names, authority: Authority) {
+        let api = app.org().await.key().await;
+        let receiver = receiver(&authority).await;
+        for (addresses, status) in [(vec![], 400), (vec![PUBLIC], 400), (vec!["10.2.0.1"], 400), (vec!["10.1.0.1", PUBLIC], 400), (vec!["10.1.0.1"], 201)] {
+            names.write("db.internal", &ips(&addresses));
+            assert_eq!(subscribe(&api, "db.internal", &receiver).await.status, status, "{addresses:?}");
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Receivers that hang, drip, flood, reset, redirect, lie about who they are: what each comes to (spec: Delivery).
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
+use crate::support::{Api, App};
+
+/// More than any buffer between two processes, far less than a flood.
+const A_FLOOD: usize = 64 << 20;
+/// Failed attempts at one delivery.
+const ALL_ATTEMPTS: usize = 5;
+
+/// Runs a test on both databases, with an authority that the server trusts and a short patience.
+macro_rules! with_authority {
+    ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: Authority) $body:block)*) => {
+        $(mod $name {
+            use super::*;
+
+            async fn run($app: App, $authority: Authority) $body
+
+            fn flags(authority: &Authority) -> Vec<String> {
+                let mut flags = authority.flags();
+                flags.push(concat!("--webhook-timeout=", $timeout).to_owned());
+                flags
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                crate::support::choose_tls_provider();
+                let authority = Authority::new();
+                let flags = flags(&authority);
+                let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+                run(App::on_sqlite(&flags).await, authority).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                crate::support::choose_tls_provider();
+                let authority = Authority::new();
+                let flags = flags(&authority);
+                let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+                if let Some(app) = App::on_postgres(&flags).await {
+                    run(app, authority).await;
+                }
+            }
+        })*
+    };
+}
+
+/// What a delivery comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It counts as delivered, after one request.
+    Delivered,
+    /// It counts as failed, after five.
+    Failed,
+    /// It counts as failed, and not one request was sent: nobody there was to be trusted with it.
+    Unsent,
+    /// The subscription is gone, after one request.
+    Gone,
+}
+
+struct Case {
+    what: String,
+    presents: Presents,
+    act: Act,
+    end: End,
+}
+
+fn case(what: &str, act: Act, end: End) -> Case {
+    Case { what: what.to_owned(), presents: Presents::Right, act, end }
+}
+
+/// A whole answer without a body.
+fn answer(status: &str) -> String {
+    format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n")
+}
+
+fn say(text: &str) -> Act {
+    Act::Say(text.to_owned())
+}
+
+/// Cases by what the receiver says; `trap` is where a redirect leads, and nobody should come.
+fn cases(trap: &str) -> Vec<Case> {
+    use End::{Delivered, Failed, Gone, Unsent};
+    let noise = "x".repeat(16 * 1024);
+    let chunk = format!("4000\r\n{noise}\r\n");
+    let long_body = "HTTP/1.1 200 OK\r\ncontent-length: 100000000000\r\n\r\n".to_owned();
+    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
+    let hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n";
+    let huge = format!("HTTP/1.1 200 OK\r\nx-noise: {}\r\ncontent-length: 0\r\n\r\n", "x".repeat(1 << 20));
+    let mut all = vec![
+        case("200 with a body", say("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), Delivered),
+        case("204", say("HTTP/1.1 204 No Content\r\n\r\n"), Delivered),
+        case("299", Act::Say(answer("299 Why Not")), Delivered),
+        case("HTTP/1.0", Act::SayAndClose("HTTP/1.0 200 OK\r\n\r\nok".to_owned()), Delivered),
+        case("a body that is not what it says", say("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\nok"), Delivered),
+        case("a body that breaks off", Act::SayAndClose("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok".to_owned()), Delivered),
+        case("a body that drips", Act::Drip(long_body.clone(), "x"), Delivered),
+        case("a body that does not come", Act::Drip(chunked.clone(), "0"), Delivered),
+        case("a flood of known length", Act::Flood(long_body, noise.clone()), Delivered),
+        case("a flood of chunks", Act::Flood(chunked, chunk), Delivered),
+        case("a flood until the end of time", Act::Flood("HTTP/1.1 200 OK\r\n\r\n".to_owned(), noise.clone()), Delivered),
+        case("some 1xx first", Act::Say(format!("HTTP/1.1 100 Continue\r\n\r\n{hints}{hints}{}", answer("200 OK"))), Delivered),
+        case("HTTP/2", Act::Http2(204), Delivered),
+        case("a flood over HTTP/2", Act::Http2Flood(200), Delivered),
+        case("nothing", Act::Hang, Failed),
+        case("a head that drips", Act::Drip("HTTP/1.1 200 OK\r\n".to_owned(), "x-noise: x\r\n"), Failed),
+        case("a head that floods", Act::Flood("HTTP/1.1 200 OK\r\nx-noise: ".to_owned(), noise), Failed),
+        case("a huge head", Act::Say(huge), Failed),
+        case("1xx that drip", Act::Drip(String::new(), "HTTP/1.1 102 Processing\r\n\r\n"), Failed),
+        case("another protocol", say("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"), Failed),
+        case("what is no HTTP", say("220 mail.example ESMTP\r\n\r\n"), Failed),
+        case("what is no status", say("HTTP/1.1 2x0 OK\r\n\r\n"), Failed),
+        case("no answer, and the end", Act::SayAndClose(String::new()), Failed),
+        case("half a head, and the end", Act::SayAndClose("HTTP/1.1 200 OK\r\ncontent-".to_owned()), Failed),
+        case("no answer, and a reset", Act::SayAndReset(String::new()), Failed),
+        case("half a head, and a reset", Act::SayAndReset("HTTP/1.1 200 O".to_owned()), Failed),
+        case("500 over HTTP/2", Act::Http2(500), Failed),
+        case("no TLS", Act::Mute, Unsent),
+        case("plain HTTP", Act::Plain(answer("200 OK")), Unsent),
+        case("410", Act::Say(answer("410 Gone")), Gone),
+        case("410 over HTTP/2", Act::Http2(410), Gone),
+        case("410 and a flood", Act::Flood("HTTP/1.1 410 Gone\r\n\r\n".to_owned(), "x".repeat(1024)), Gone),
+    ];
+    for status in ["304 Not Modified", "400 Bad Request", "401 Unauthorized", "404 Not Found", "429 Too Many Requests", "503 Unavailable"] {
+        all.push(case(status, Act::Say(answer(status)), Failed));
+    }
+    for (status, to) in
+        [(301, trap), (302, "https://10.0.0.8/"), (303, trap), (307, trap), (308, "https://169.254.169.254/latest/meta-data/")]
+    {
+        let moved = format!("HTTP/1.1 {status} Moved\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n");
+        all.push(case(&format!("{status} to {to}"), Act::Say(moved), Failed));
+    }
+    for presents in [Presents::OtherName, Presents::Expired, Presents::Early, Presents::SelfSigned, Presents::OtherAuthority] {
+        all.push(Case { what: format!("{presents:?} certificate"), presents, act: Act::Say(answer("200 OK")), end: Unsent });
+    }
+    all
+}
+
+/// Where each subscription stands, by its target: delivered to, failed, gone; `None` while that is open.
+fn end_of(listed: &Value, url: &str) -> Option<End> {
+    let Some(row) = listed.as_array().unwrap().iter().find(|row| row["targetUrl"] == url) else { return Some(End::Gone) };
+    assert_eq!(row["disabledAt"], Value::Null, "{row}");
+    match (row["consecutiveFailures"].as_u64().unwrap(), row["lastDeliveredAt"].is_null()) {
+        (0, false) => Some(End::Delivered),
+        (1, true) => Some(End::Failed),
+        (0, true) => None,
+        _ => panic!("{row}"),
+    }
+}
+
+async fn subscribe(api: &Api, receiver: &RawReceiver) {
+    api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": receiver.url })).await.data();
+}
+
+/// Waits until this holds, with the pauses between attempts left out: the clock is moved rather than waited for.
+async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..1_200 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+        // Far shorter than the lease of a delivery that is under way.
+        app.clock.advance(Duration::from_millis(40));
+        app.server.service.dispatch.notify_one();
+    }
+    panic!("{what}: not within 30 s");
+}
+
+with_authority! {
+    "1s" async fn what_a_receiver_does_decides_what_a_delivery_comes_to(app: App, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let trap = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
+        let cases = cases(&trap.url);
+        let mut receivers = Vec::new();
+        for case in &cases {
+            let receiver = authority.receiver(case.presents, case.act.clone()).await;
+            subscribe(&api, &receiver).await;
+            receivers.push(receiver);
+        }
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        let mut ends = Vec::new();
+        until(&app, "every delivery comes to something", async || {
+            let listed = api.get("/webhook-subscriptions").await.data();
+            ends = receivers.iter().map(|receiver| end_of(&listed, &receiver.url)).collect();
+            ends.iter().all(Option::is_some)
+        })
+        .await;
+        let mut wrong = Vec::new();
+        for ((case, receiver), end) in cases.iter().zip(&receivers).zip(&ends) {
+            let (wanted, requests) = match case.end {
+                End::Failed => (End::Failed, ALL_ATTEMPTS),
+                End::Unsent => (End::Failed, 0),
+                end => (end, 1),
+            };
+            let seen = &receiver.seen;
+            if (*end, seen.count()) != (Some(wanted), requests) || seen.attempts().len() > 1 {
+                wrong.push(format!("{}: {end:?} after {} requests", case.what, seen.count()));
+            }
+            if case.end == End::Unsent && seen.connections.load(Ordering::Relaxed) != ALL_ATTEMPTS {
+                wrong.push(format!("{}: {:?} connections", case.what, seen.connections));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        assert_eq!(trap.seen.connections.load(Ordering::Relaxed), 0, "no redirect is followed");
+        // Whoever goes on talking, or says nothing, talks to nobody.
+        let is_endless = |case: &Case| matches!(case.act, Act::Drip(..) | Act::Flood(..) | Act::Hang | Act::Mute);
+        for (case, receiver) in cases.iter().zip(&receivers) {
+            let seen = &receiver.seen;
+            if is_endless(case) {
+                let is_over = || seen.ended.load(Ordering::Relaxed) == seen.connections.load(Ordering::Relaxed);
+                until(&app, &format!("{} is hung up on", case.what), async || is_over()).await;
+            }
+            assert!(seen.said.load(Ordering::Relaxed) < A_FLOOD, "{} is read: {:?} bytes", case.what, seen.said);
+        }
+    }
+
+    "1s" async fn a_receiver_that_floods_with_1xx_is_cut_off_by_the_clock_and_delays_nobody(app: App, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
+        let noisy = authority.receiver(Presents::Right, Act::Flood(String::new(), hints)).await;
+        let quick = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
+        for receiver in [&noisy, &quick] {
+            subscribe(&api, receiver).await;
+        }
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        let end = async |receiver: &RawReceiver| end_of(&api.get("/webhook-subscriptions").await.data(), &receiver.url);
+        until(&app, "what is quick is delivered", async || end(&quick).await == Some(End::Delivered)).await;
+        assert!(noisy.seen.count() < ALL_ATTEMPTS, "long before the other has failed");
+        until(&app, "what is noisy has failed", async || end(&noisy).await == Some(End::Failed)).await;
+        assert_eq!(noisy.seen.count(), ALL_ATTEMPTS);
+    }
+
+    "20s" async fn a_receiver_that_hangs_delays_nobody_else(app: App, authority: Authority) {
+        const EVENTS: usize = 24;
+        let org = app.org().await;
+        let api = org.key().await;
+        let slow = authority.receiver(Presents::Right, Act::Hang).await;
+        let mute = authority.receiver(Presents::Right, Act::Mute).await;
+        let quick = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
+        let modern = authority.receiver(Presents::Right, Act::Http2(200)).await;
+        // Those that hang come first in every queue.
+        for receiver in [&slow, &mute, &quick, &modern] {
+            subscribe(&api, receiver).await;
+        }
+        let flat = org.property(None, &[]).await;
+        for _ in 0..EVENTS {
+            org.reservation(Some(flat)).await;
+        }
+        // Less than the patience with those that hang, or this would tell nothing.
+        let all_quick = async {
+            while quick.seen.count() < EVENTS || modern.seen.count() < EVENTS {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), all_quick).await.expect("what is quick to be done while the slow ones hang");
+        assert!((1..=8).contains(&slow.seen.count()), "{} at once", slow.seen.count());
+        assert!((1..=8).contains(&mute.seen.connections.load(Ordering::Relaxed)), "{:?} at once", mute.seen.connections);
+        for receiver in [&quick, &modern] {
+            assert!(receiver.seen.attempts().values().all(|count| *count == 1), "each once");
+            assert_eq!(receiver.seen.records().len(), EVENTS);
+        }
+        // Those of the beginning, when nobody knew that they would not be needed.
+        assert!(modern.seen.connections.load(Ordering::Relaxed) <= 8, "{:?} connections", modern.seen.connections);
+    }
+
+    "500ms" async fn a_failed_delivery_counts_once_after_its_fifth_attempt(app: App, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let broken = authority.receiver(Presents::Right, Act::SayAndClose(String::new())).await;
+        subscribe(&api, &broken).await;
+        let flat = org.property(None, &[]).await;
+        for failures in 1..=3 {
+            org.reservation(Some(flat)).await;
+            until(&app, "it fails", async || api.get("/webhook-subscriptions").await.data()[0]["consecutiveFailures"] == failures).await;
+        }
+        let attempts = broken.seen.attempts();
+        assert!(attempts.len() == 3 && attempts.values().all(|count| *count == ALL_ATTEMPTS), "{attempts:?}");
+    }
+
+    "500ms" async fn fifty_failures_in_a_row_disable_and_what_waits_is_dropped(app: App, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let broken = authority.receiver(Presents::Right, Act::Say(answer("500 Oh"))).await;
+        subscribe(&api, &broken).await;
+        let flat = org.property(None, &[]).await;
+        let records: Vec<Value> = (0..60)
+            .map(|_| json!({ "kind": "reservation", "id": crate::support::new_id(), "data": crate::support::reservation(Some(flat)) }))
+            .collect();
+        org.sync(json!(records)).await.data();
+        until(&app, "it is disabled", async || !api.get("/webhook-subscriptions").await.data()[0]["disabledAt"].is_null()).await;
+        let row = api.get("/webhook-subscriptions").await.data()[0].clone();
+        assert_eq!((&row["consecutiveFailures"], &row["disabledReason"]), (&json!(50), &json!("failures")));
+        assert!(broken.seen.attempts().values().all(|count| *count <= ALL_ATTEMPTS));
+        let before = broken.seen.count();
+        org.reservation(Some(flat)).await;
+        app.clock.advance(Duration::from_secs(60));
+        app.server.service.dispatch.notify_one();
+        let (key, quick) = (org.key().await, authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await);
+        subscribe(&key, &quick).await;
+        org.reservation(Some(flat)).await;
+        until(&app, "another one hears", async || quick.seen.count() == 1).await;
+        // At most what was under way when the last failure was counted.
+        assert!(broken.seen.count() <= before + 8, "{} after {before}", broken.seen.count());
+    }
+}

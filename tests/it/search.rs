@@ -1,0 +1,275 @@
+//! Finding things by name (spec: Pagination; contract: Search, Limited callers).
+
+use form_urlencoded::Serializer;
+use serde_json::{Value, json};
+use uuid::Uuid;
+use vestibule::access::Permission;
+
+use crate::support::{Answer, Api, App, Org, new_id, on_both};
+
+async fn search(api: &Api, parameters: &[(&str, &str)]) -> Answer {
+    let query = Serializer::new(String::new()).extend_pairs(parameters).finish();
+    api.get(&format!("/search?{query}")).await
+}
+
+/// What a query finds, each as `type name`.
+async fn found(api: &Api, query: &str) -> Vec<String> {
+    let rows = search(api, &[("query", query), ("limit", "50")]).await.data();
+    rows.as_array().unwrap().iter().map(|row| format!("{} {}", row["type"].as_str().unwrap(), row["name"].as_str().unwrap())).collect()
+}
+
+/// The names a query finds.
+async fn names(api: &Api, query: &str) -> Vec<String> {
+    found(api, query).await.into_iter().map(|row| row.split_once(' ').unwrap().1.to_owned()).collect()
+}
+
+/// Creates something; its id.
+async fn created(api: &Api, path: &str, body: Value) -> Uuid {
+    api.post(path, body).await.data()["id"].as_str().unwrap().parse().unwrap()
+}
+
+async fn assign(api: &Api, entity_type: &str, id: Uuid, field: &str, target: Uuid) {
+    let body = json!({ "entityType": entity_type, "entityId": id, field: [target] });
+    api.post("/entity-scopes/add", body).await.data();
+}
+
+fn flat(name: &str) -> Value {
+    json!({ "name": name, "timezone": "Europe/Madrid", "country": "ES" })
+}
+
+async fn flats(org: &Org<'_>, names: &[&str]) {
+    let records = names.iter().map(|name| json!({ "kind": "property", "id": new_id(), "data": flat(name) }));
+    org.sync(records.collect()).await.data();
+}
+
+on_both! {
+    async fn everything_is_found_by_its_name(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let azul = json!({ "name": "Casa Azul" });
+        let tag = org.record("tag", azul.clone()).await;
+        let group = org.record("property_group", azul.clone()).await;
+        let property = org.record("property", flat("Casa Azul")).await;
+        let branding = created(&api, "/portal-brandings", azul.clone()).await;
+        let portal = created(&api, "/portals", azul.clone()).await;
+        let category = created(&api, "/portal-manual-categories", json!({ "title": "Casa Azul" })).await;
+        let manual = created(&api, "/portal-manuals", json!({ "nickname": "Casa Azul", "title": "Wi-Fi" })).await;
+        let step = created(&api, "/precheck-steps", json!({ "nickname": "Casa Azul", "stepType": "main" })).await;
+        let others = app.org().await;
+        others.record("tag", azul.clone()).await;
+        created(&others.key().await, "/portals", azul.clone()).await;
+        for (kind, mut data) in [
+            ("device", json!({ "propertyId": property, "deviceType": "lock", "vendor": "Acme", "isOnline": true })),
+            ("payment_account", json!({ "isActive": true, "isDefault": true })),
+        ] {
+            data["name"] = "Casa Azul".into();
+            org.record(kind, data).await;
+        }
+
+        let row = |kind: &str, id: Uuid| json!({ "type": kind, "id": id, "name": "Casa Azul" });
+        let everything = json!([
+            row("precheck_step", step), row("manual", manual), row("manual_category", category), row("portal", portal),
+            row("portal_branding", branding), row("property", property), row("property_group", group), row("tag", tag),
+        ]);
+        assert_eq!(search(&api, &[("query", "azul")]).await.data(), everything);
+        let answer = search(&api, &[("query", " casa AZUL "), ("colour", "blue")]).await;
+        assert_eq!(answer.data(), everything);
+        assert_eq!(answer.body["meta"].get("pagination"), None);
+        let few = search(&api, &[("query", "azul"), ("limit", "2")]).await.data();
+        assert_eq!(few, json!([row("precheck_step", step), row("manual", manual)]));
+        assert_eq!(search(&api, &[("query", "verde")]).await.data(), json!([]));
+    }
+
+    async fn steps_and_brandings_are_known_by_two_names(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let step = json!({ "nickname": "Kaution", "stepType": "damage_deposit", "displayTitle": "Your deposit, please" });
+        let step = created(&api, "/precheck-steps", step).await;
+        created(&api, "/portal-brandings", json!({ "name": "Casa Mar", "nickname": "Winter look" })).await;
+        created(&api, "/portal-manuals", json!({ "nickname": "Router", "title": "Internet" })).await;
+        for (query, expected) in [
+            ("kaution", &["precheck_step Kaution"][..]), ("your deposit", &["precheck_step Kaution"]), ("kaution deposit", &[]),
+            ("mar", &["portal_branding Casa Mar"]), ("winter", &["portal_branding Casa Mar"]), ("router", &["manual Router"]),
+            ("internet", &[]),
+        ] {
+            assert_eq!(found(&api, query).await, expected, "{query}");
+        }
+        // Titles in other languages are not searched, and none is searched once it is gone.
+        let title = json!({ "data": { "displayTitle": "Votre caution", "displayTitleLanguage": "fr" } });
+        api.patch(&format!("/precheck-steps/{step}"), title).await.data();
+        assert_eq!(found(&api, "votre").await, [""; 0]);
+        api.patch(&format!("/precheck-steps/{step}"), json!({ "data": { "displayTitle": null } })).await.data();
+        assert_eq!(found(&api, "your deposit").await, [""; 0]);
+    }
+
+    async fn what_was_renamed_goes_by_its_new_name(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let tag = org.record("tag", json!({ "name": "Old tag" })).await;
+        let gone = org.record("tag", json!({ "name": "Old and gone" })).await;
+        let step = created(&api, "/precheck-steps", json!({ "nickname": "Old step", "stepType": "main" })).await;
+        let manual = created(&api, "/portal-manuals", json!({ "nickname": "Old manual", "title": "Wi-Fi" })).await;
+        let category = created(&api, "/portal-manual-categories", json!({ "title": "Old category" })).await;
+        let portal = created(&api, "/portals", json!({ "name": "Old portal" })).await;
+        let branding = created(&api, "/portal-brandings", json!({ "name": "Old branding" })).await;
+        assert_eq!(names(&api, "old").await.len(), 7);
+        org.put_record("tag", tag, json!({ "name": "New tag" })).await;
+        org.delete_record("tag", gone).await;
+        api.patch(&format!("/precheck-steps/{step}"), json!({ "data": { "nickname": "New step" } })).await.data();
+        api.patch(&format!("/portal-manuals/{manual}"), json!({ "data": { "nickname": "New manual" } })).await.data();
+        api.patch(&format!("/portal-manual-categories/{category}"), json!({ "title": "New category" })).await.data();
+        api.patch(&format!("/portals/{portal}"), json!({ "data": { "name": "New portal" } })).await.data();
+        api.patch(&format!("/portal-brandings/{branding}"), json!({ "data": { "name": "New branding" } })).await.data();
+        assert_eq!(names(&api, "old").await, [""; 0]);
+        assert_eq!(names(&api, "new").await, ["New tag", "New step", "New manual", "New portal", "New category", "New branding"]);
+    }
+
+    async fn neither_case_nor_accents_matter(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        flats(&org, &["La Móràda", "Straße 7", "L\u{2019}Eixample 70m²", "Ærøskøbing", "浅草のアパート", ""]).await;
+        for (query, expected) in [
+            ("la morada", "La Móràda"), ("MÓRADA", "La Móràda"), ("mo\u{301}ra\u{300}da", "La Móràda"), ("lamorada", "La Móràda"),
+            ("STRASSE", "Straße 7"), ("straße", "Straße 7"), ("l'eixample 70M2", "L\u{2019}Eixample 70m²"),
+            ("aeroskobing", "Ærøskøbing"), ("浅草", "浅草のアパート"),
+        ] {
+            assert_eq!(names(&api, query).await, [expected], "{query}");
+        }
+        // Nothing is left of it, and nothing is found: not even what has no name.
+        assert_eq!(names(&api, "\u{301}").await, [""; 0]);
+    }
+
+    async fn the_best_match_comes_first(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        flats(&org, &["Grazul", "La casa azul 2", "Azul, casa", "A-zul", "Azul mar", "Casa Azul", "Verde", "Azulón", "Azul"]).await;
+        let expected = ["Azul", "Azulón", "Azul mar", "Azul, casa", "Casa Azul", "La casa azul 2", "Grazul", "A-zul"];
+        assert_eq!(names(&api, "azul").await, expected);
+        assert_eq!(names(&api, "casa azul").await, ["Casa Azul", "La casa azul 2", "Azul, casa"]);
+        // Equals: by length, by type, by name.
+        org.record("tag", json!({ "name": "Rojo a" })).await;
+        flats(&org, &["Rojo c", "Rojo b", "Rojo"]).await;
+        assert_eq!(found(&api, "roj").await, ["property Rojo", "property Rojo b", "property Rojo c", "tag Rojo a"]);
+    }
+
+    async fn parameters_are_checked(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let tags = (0..60).map(|number| json!({ "kind": "tag", "id": new_id(), "data": { "name": format!("Tag {number}") } }));
+        org.sync(tags.collect()).await.data();
+        let long = "n".repeat(201);
+        for (parameters, expected) in [
+            (&[][..], &["query"][..]), (&[("query", "")], &["query"]), (&[("query", "  ")], &["query"]), (&[("query", &long)], &["query"]),
+            (&[("query", "a"), ("query", "b")], &["query"]), (&[("query", "tag"), ("limit", "0")], &["limit"]),
+            (&[("query", "tag"), ("limit", "51")], &["limit"]), (&[("query", "tag"), ("limit", "many")], &["limit"]),
+            (&[("limit", "-1")], &["limit", "query"]),
+        ] {
+            assert_eq!(search(&api, parameters).await.issues(), expected, "{parameters:?}");
+        }
+        for (limit, expected) in [(None, 20), (Some("1"), 1), (Some("50"), 50)] {
+            let parameters: Vec<_> = [("query", "tag")].into_iter().chain(limit.map(|limit| ("limit", limit))).collect();
+            assert_eq!(search(&api, &parameters).await.data().as_array().unwrap().len(), expected);
+        }
+        // Two hundred characters are counted after trimming.
+        let blanks = format!("  {}  ", "ñ".repeat(200));
+        assert_eq!(names(&api, &blanks).await, [""; 0]);
+    }
+
+    async fn guides_are_for_those_who_may_view_them(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        created(&api, "/portal-manuals", json!({ "nickname": "Azul manual", "title": "Wi-Fi" })).await;
+        created(&api, "/portal-manual-categories", json!({ "title": "Azul category" })).await;
+        created(&api, "/portals", json!({ "name": "Azul portal" })).await;
+        assert_eq!(names(&api, "azul").await.len(), 3);
+        assert_eq!(found(&org.key_with(&[Permission::ViewProperties]).await, "azul").await, ["portal Azul portal"]);
+        search(&org.key_with(&[Permission::ViewGuides]).await, &[("query", "azul")]).await.error(403);
+    }
+
+    async fn limited_callers_find_what_they_see(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let record = |kind: &'static str, name: &'static str| org.record(kind, json!({ "name": name }));
+        let (shared, foreign) = (record("property_group", "Azul shared group").await, record("property_group", "Azul foreign group").await);
+        let (own, across) = (record("tag", "Azul own tag").await, record("tag", "Azul tag across").await);
+        let empty = record("tag", "Azul tag, empty").await;
+        let property = |name: &str, group: Uuid, tags: &[Uuid]| {
+            let mut data = flat(name);
+            (data["propertyGroupId"], data["tagIds"]) = (json!(group), json!(tags));
+            org.record("property", data)
+        };
+        let mine = property("Azul, my flat", shared, &[own, across]).await;
+        let theirs = property("Azul", shared, &[across]).await;
+        property("Azul, far away", foreign, &[]).await;
+        for (name, target) in [
+            ("mine", Some(("propertyIds", mine))), ("theirs", Some(("propertyIds", theirs))), ("empty", Some(("tagIds", empty))),
+            ("shared", Some(("propertyGroupIds", shared))), ("foreign", Some(("propertyGroupIds", foreign))), ("nowhere", None),
+        ] {
+            let step = created(&api, "/precheck-steps", json!({ "nickname": format!("Azul step {name}"), "stepType": "main" })).await;
+            let manual = json!({ "nickname": format!("Azul manual {name}"), "title": "Wi-Fi" });
+            let manual = created(&api, "/portal-manuals", manual).await;
+            if let Some((field, target)) = target {
+                assign(&api, "precheck_step", step, field, target).await;
+                assign(&api, "manual", manual, field, target).await;
+            }
+        }
+        let portal = created(&api, "/portals", json!({ "name": "Azul foreign portal" })).await;
+        assign(&api, "portal_settings", portal, "propertyIds", theirs).await;
+        created(&api, "/portal-brandings", json!({ "name": "Azul branding" })).await;
+        created(&api, "/portal-manual-categories", json!({ "title": "Azul category" })).await;
+
+        let limited = org.limited(&[mine]).await;
+        assert_eq!(found(&api, "azul").await.len(), 23);
+        assert_eq!(found(&limited, "azul").await, [
+            "tag Azul own tag", "manual_category Azul category", "portal_branding Azul branding", "property Azul, my flat",
+            "precheck_step Azul step mine", "tag Azul tag across", "precheck_step Azul step shared", "manual Azul manual mine",
+            "precheck_step Azul step nowhere", "property_group Azul shared group", "manual Azul manual shared",
+            "manual Azul manual nowhere", "portal Azul foreign portal",
+        ]);
+        // What they cannot see takes no place of what they can.
+        let best = search(&limited, &[("query", "azul"), ("limit", "1")]).await.data();
+        assert_eq!(best, json!([{ "type": "tag", "id": own, "name": "Azul own tag" }]));
+        assert_eq!(names(&limited, "my flat").await, ["Azul, my flat"]);
+        assert_eq!(names(&limited, "far away").await, [""; 0]);
+        let nobody = org.limited(&[]).await;
+        assert_eq!(names(&nobody, "own tag").await, [""; 0]);
+    }
+
+    async fn what_the_platform_calls_a_name_is_stored_whatever_it_is(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        // Fields that a kind does not have are the platform's own.
+        for name in [json!(5), json!({ "azul": true }), json!("Azul"), Value::Null] {
+            let mut stay = crate::support::reservation(None);
+            stay["name"] = name.clone();
+            let id = org.record("reservation", stay).await;
+            assert_eq!(api.get(&format!("/reservations/{id}")).await.data()["name"], name);
+        }
+        assert_eq!(names(&api, "azul").await, [""; 0]);
+        // Longer than an entry of an index is on one of the databases, and not to be compressed.
+        let long: String = (0..1_000_u32).filter_map(|number| char::from_u32(0x2_0000 + number * 7_919 % 40_000)).collect();
+        flats(&org, &[&long]).await;
+        let end: String = long.chars().skip(990).collect();
+        assert_eq!(names(&api, &end).await, [long]);
+    }
+
+    async fn it_is_a_tool(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let tag = org.record("tag", json!({ "name": "Sea view" })).await;
+        let call = async |arguments: Value| {
+            let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap());
+            let request = request.header("accept", "application/json, text/event-stream").header("mcp-protocol-version", "2025-06-18");
+            let params = json!({ "name": "search", "arguments": arguments });
+            let called = Answer::of(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }))).await;
+            called.body["result"].clone()
+        };
+        let result = call(json!({ "query": "SEA", "limit": 5 })).await;
+        assert_eq!(result["structuredContent"], json!({ "data": [{ "type": "tag", "id": tag, "name": "Sea view" }] }), "{result}");
+        let unknown = json!({ "query": "sea", "type": "tag" });
+        let refused = [json!({}), json!({ "query": " " }), json!({ "query": "sea", "limit": 51 }), unknown];
+        for arguments in refused {
+            assert_eq!(call(arguments.clone()).await["isError"], true, "{arguments}");
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! The log of deliveries, sending again, pings, rotated secrets, what time ends (contract: Webhook subscriptions).
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use store::Statement;
+use uuid::Uuid;
+use vestibule::access::Permission;
+use vestibule::events::Event;
+use vestibule::server::sweep_once;
+use vestibule::surface::openapi;
+use vestibule::webhooks::backlog;
+
+use crate::support::receiver::{Receiver, retried, signature, subscribe, until, until_read, with_receiver};
+use crate::support::{Api, App, Org, new_id, on_both};
+
+const SECOND: Duration = Duration::from_secs(1);
+/// How long a delivery that is over stays.
+const RETENTION: Duration = Duration::from_secs(168 * 3_600);
+/// Where nobody listens.
+const NOBODY: &str = "https://127.0.0.1:9/";
+
+static REASONS: Statement =
+    Statement::new("select disabled_reason from webhook_subscription where organization_id = ?1 order by created_at, id");
+
+fn path(subscription: &Value, rest: &str) -> String {
+    format!("/webhook-subscriptions/{}{rest}", subscription["id"].as_str().unwrap())
+}
+
+fn redelivery(subscription: &Value, delivery: &str) -> String {
+    path(subscription, &format!("/deliveries/{delivery}/redeliver"))
+}
+
+/// The log, once it looks as wanted. The clock is moved meanwhile, so that what is to be tried again is.
+async fn in_time(app: &App, api: &Api, subscription: &Value, wanted: impl Fn(&Value) -> bool) -> Value {
+    let deliveries = path(subscription, "/deliveries");
+    for _ in 0..400 {
+        let log = api.get(&deliveries).await.data();
+        if wanted(&log) {
+            return log;
+        }
+        app.clock.advance(Duration::from_millis(100));
+        app.server.service.dispatch.notify_one();
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("{}", api.get(&deliveries).await.data());
+}
+
+fn statuses(log: &Value) -> Vec<&str> {
+    log.as_array().unwrap().iter().map(|row| row["status"].as_str().unwrap()).collect()
+}
+
+fn attempts(row: &Value) -> usize {
+    row["attempts"].as_array().map_or(0, Vec::len)
+}
+
+with_receiver! {
+    async fn the_log_tells_of_every_attempt(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+        let deliveries = path(&subscription, "/deliveries");
+        assert_eq!(api.get(&deliveries).await.data(), json!([]));
+        receiver.answer(&[500, 204]);
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        let sent = receiver.next().await;
+        let log = until_read(&api, &deliveries, |log| attempts(&log[0]) == 1).await;
+        let refused = json!({ "attemptedAt": "2026-11-21T09:30:00.000Z", "statusCode": 500, "error": null, "durationMs": 0 });
+        assert_eq!((&log[0]["status"], &log[0]["attempts"]), (&json!("pending"), &json!([refused])));
+        assert!(log[0]["nextAttemptAt"].as_str().unwrap() > "2026-11-21T09:30:00.000Z");
+        let fields: Vec<_> = log[0].as_object().unwrap().keys().cloned().collect();
+        assert_eq!(fields, ["attempts", "createdAt", "event", "id", "nextAttemptAt", "status"]);
+        assert_eq!((&log[0]["id"], &log[0]["event"]), (&json!(sent.header("webhook-id")), &json!("reservation.created")));
+        assert_eq!(log[0]["createdAt"], "2026-11-21T09:30:00.000Z");
+        retried(&app, &receiver).await;
+        let log = until_read(&api, &deliveries, |log| log[0]["status"] == "delivered").await;
+        assert_eq!((attempts(&log[0]), &log[0]["attempts"][1]["statusCode"], &log[0]["nextAttemptAt"]), (2, &json!(204), &Value::Null));
+
+        app.clock.advance(SECOND);
+        org.reservation(Some(flat)).await;
+        let newer = receiver.next().await;
+        let log = until_read(&api, &deliveries, |log| statuses(log) == ["delivered", "delivered"]).await;
+        assert_eq!((&log[0]["id"], &log[1]["id"]), (&json!(newer.header("webhook-id")), &json!(sent.header("webhook-id"))));
+        let page = api.get(&format!("{deliveries}?limit=1&offset=1")).await;
+        assert_eq!(page.data(), json!([log[1]]));
+        assert_eq!(page.body["meta"]["pagination"], json!({ "limit": 1, "offset": 1, "total": 2 }));
+        assert_eq!(api.get(&deliveries).await.body["meta"]["pagination"], json!({ "limit": 50, "offset": 0, "total": 2 }));
+        assert_eq!(api.get(&format!("{deliveries}?offset=2")).await.data(), json!([]));
+        for (query, field) in [("limit=0", "limit"), ("limit=101", "limit"), ("offset=-1", "offset")] {
+            assert_eq!(api.get(&format!("{deliveries}?{query}")).await.issues(), [field]);
+        }
+        org.key().await.get(&deliveries).await.error(404);
+        app.org().await.key().await.get(&deliveries).await.error(404);
+        api.get(&format!("/webhook-subscriptions/{}/deliveries", new_id())).await.error(404);
+    }
+
+    async fn a_delivery_is_sent_again_under_its_id(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+        let flat = org.property(None, &[]).await;
+        let stay = org.reservation(Some(flat)).await;
+        let first = receiver.next().await;
+        let deliveries = path(&subscription, "/deliveries");
+        until_read(&api, &deliveries, |log| log[0]["status"] == "delivered").await;
+
+        receiver.answer(&[500]);
+        app.clock.advance(SECOND);
+        let again = redelivery(&subscription, first.header("webhook-id"));
+        let answer = api.post(&again, json!({})).await;
+        let queued = answer.data();
+        assert_eq!((answer.status, &queued["status"], attempts(&queued)), (200, &json!("pending"), 1));
+        assert_eq!((&queued["id"], &queued["nextAttemptAt"]), (&json!(first.header("webhook-id")), &json!("2026-11-21T09:30:01.000Z")));
+        let second = receiver.next().await;
+        assert_eq!(second.header("webhook-id"), first.header("webhook-id"));
+        assert_eq!((&second.body["id"], &second.body["occurredAt"]), (&first.body["id"], &first.body["occurredAt"]));
+        until_read(&api, &deliveries, |log| attempts(&log[0]) == 2).await;
+        assert_eq!(api.post(&again, json!({})).await.error(409)["code"], "CONFLICT");
+        receiver.answer(&[200]);
+        retried(&app, &receiver).await;
+        let log = until_read(&api, &deliveries, |log| log[0]["status"] == "delivered").await;
+        assert_eq!((log.as_array().unwrap().len(), attempts(&log[0])), (1, 3));
+
+        // What there was nothing to tell of can be sent again once there is.
+        org.delete_record("reservation", stay).await;
+        api.post(&again, json!({})).await.data();
+        until_read(&api, &deliveries, |log| log[0]["status"] == "discarded").await;
+        assert!(receiver.is_quiet().await);
+        org.put_record("reservation", stay, crate::support::reservation(Some(flat))).await;
+        let anew = receiver.next().await;
+        assert_ne!(anew.header("webhook-id"), first.header("webhook-id"), "it arrived once more");
+        api.post(&again, json!({})).await.data();
+        assert_eq!(receiver.next().await.header("webhook-id"), first.header("webhook-id"));
+
+        let other = subscribe(&api, "task.created", &receiver.url).await;
+        for missing in [redelivery(&subscription, &new_id().to_string()), redelivery(&subscription, "x"), redelivery(&other, first.header("webhook-id"))] {
+            api.post(&missing, json!({})).await.error(404);
+        }
+        org.key().await.post(&again, json!({})).await.error(404);
+    }
+
+    async fn what_is_sent_again_has_five_attempts_more(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+        receiver.answer(&[500]);
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        let log = in_time(&app, &api, &subscription, |log| log[0]["status"] == "failed").await;
+        assert_eq!(attempts(&log[0]), 5);
+        api.post(&redelivery(&subscription, log[0]["id"].as_str().unwrap()), json!({})).await.data();
+        let log = in_time(&app, &api, &subscription, |log| log[0]["status"] == "failed").await;
+        assert_eq!(attempts(&log[0]), 10, "those before are in the log still");
+        for _ in 0..10 {
+            assert_eq!(receiver.next().await.header("webhook-id"), log[0]["id"].as_str().unwrap());
+        }
+        app.clock.advance(60 * SECOND);
+        app.server.service.dispatch.notify_one();
+        assert!(receiver.is_quiet().await);
+        until(&api, |listed| listed[0]["consecutiveFailures"] == 2).await;
+    }
+
+    async fn those_that_failed_are_sent_again_together(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+        let again = path(&subscription, "/redeliver-failed");
+        receiver.answer(&[500]);
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        app.clock.advance(SECOND);
+        let since = app.clock.now().to_string();
+        api.post(&path(&subscription, "/ping"), json!({})).await.data();
+        org.reservation(Some(flat)).await;
+        org.reservation(Some(flat)).await;
+        let log = in_time(&app, &api, &subscription, |log| statuses(log) == ["failed"; 4]).await;
+        let ids: Vec<_> = log.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+        for _ in 0..16 {
+            receiver.next().await;
+        }
+
+        assert_eq!(api.post(&again, json!({ "since": app.clock.now().to_string() })).await.data(), json!({ "redelivered": 0 }));
+        receiver.answer(&[200]);
+        let answer = api.post(&again, json!({ "since": since })).await;
+        assert_eq!((answer.status, answer.data()), (200, json!({ "redelivered": 2 })));
+        let arrived = [receiver.next().await, receiver.next().await];
+        for id in &ids[..2] {
+            assert!(arrived.iter().any(|delivery| delivery.header("webhook-id") == *id), "{id}");
+        }
+        // The log has the newest first: both deliveries, the ping, the one from before.
+        in_time(&app, &api, &subscription, |log| statuses(log) == ["delivered", "delivered", "failed", "failed"]).await;
+        assert_eq!(api.post(&again, json!({ "since": "-009000-01-01T00:00:00Z" })).await.data(), json!({ "redelivered": 1 }));
+        assert_eq!(receiver.next().await.header("webhook-id"), ids[3]);
+        assert!(receiver.is_quiet().await, "and no ping");
+
+        assert_eq!(api.post(&again, json!({})).await.issues(), ["since"]);
+        assert_eq!(api.post(&again, json!({ "since": "yesterday", "until": 1 })).await.issues(), ["since", "until"]);
+        org.key().await.post(&again, json!({ "since": since })).await.error(404);
+    }
+
+    async fn a_ping_counts_as_nothing(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let subscription = subscribe(&api, "task.created", &receiver.url).await;
+        let (to_ping, deliveries) = (path(&subscription, "/ping"), path(&subscription, "/deliveries"));
+        let answer = api.post(&to_ping, json!({})).await;
+        assert_eq!((answer.status, &answer.data()["event"], &answer.data()["status"]), (200, &json!("ping"), &json!("pending")));
+        let ping = receiver.next().await;
+        assert_eq!((&ping.body["event"], &ping.body["data"]), (&json!("ping"), &json!({ "subscriptionId": subscription["id"] })));
+        assert_eq!((&ping.body["id"], &json!(ping.header("webhook-id"))), (&answer.data()["id"], &answer.data()["id"]));
+        let signed = signature(subscription["signingSecret"].as_str().unwrap(), ping.header("webhook-id"), ping.header("webhook-timestamp"), &ping.raw);
+        assert_eq!(ping.header("webhook-signature"), signed);
+        until_read(&api, &deliveries, |log| statuses(log) == ["delivered"]).await;
+
+        // It is tried once, and not even Gone is heard.
+        for (status, wanted) in [(500, &["failed", "delivered"][..]), (410, &["failed", "failed", "delivered"][..])] {
+            receiver.answer(&[status]);
+            api.post(&to_ping, json!({})).await.data();
+            receiver.next().await;
+            let log = until_read(&api, &deliveries, |log| statuses(log) == wanted).await;
+            assert_eq!((attempts(&log[0]), &log[0]["attempts"][0]["statusCode"]), (1, &json!(status)));
+        }
+        app.clock.advance(60 * SECOND);
+        app.server.service.dispatch.notify_one();
+        assert!(receiver.is_quiet().await);
+        let untouched = |listed: &Value, failures: i64| {
+            listed[0]["consecutiveFailures"] == failures && listed[0]["lastDeliveredAt"].is_null() && listed[0]["disabledAt"].is_null()
+        };
+        assert!(untouched(&api.get("/webhook-subscriptions").await.data(), 0));
+
+        // Nor does one that arrives put an end to a row of failures.
+        receiver.answer(&[500]);
+        let flat = org.property(None, &[]).await;
+        org.record("task", json!({ "propertyId": flat, "title": "Linen", "status": "open" })).await;
+        in_time(&app, &api, &subscription, |log| statuses(log).len() == 4 && log[0]["status"] == "failed").await;
+        until(&api, |listed| untouched(listed, 1)).await;
+        receiver.answer(&[200]);
+        api.post(&to_ping, json!({})).await.data();
+        until_read(&api, &deliveries, |log| statuses(log).len() == 5 && log[0]["status"] == "delivered").await;
+        assert!(untouched(&api.get("/webhook-subscriptions").await.data(), 1));
+        org.key().await.post(&to_ping, json!({})).await.error(404);
+    }
+
+    async fn nothing_is_sent_for_a_disabled_subscription(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let member = new_id();
+        org.member(member, None, &Permission::ALL, true).await;
+        let token = org.token_of(member, &Permission::ALL).await;
+        let subscription = subscribe(&token, "reservation.created", &receiver.url).await;
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        let sent = receiver.next().await;
+        let deliveries = path(&subscription, "/deliveries");
+        until_read(&token, &deliveries, |log| statuses(log) == ["delivered"]).await;
+        org.member(member, None, &[Permission::ViewProperties], true).await;
+        for (path, body) in [
+            (path(&subscription, "/ping"), json!({})),
+            (redelivery(&subscription, sent.header("webhook-id")), json!({})),
+            (path(&subscription, "/redeliver-failed"), json!({ "since": "2026-11-21T00:00:00Z" })),
+        ] {
+            token.post(&path, body).await.error(409);
+        }
+        token.post(&redelivery(&subscription, &new_id().to_string()), json!({})).await.error(404);
+        assert_eq!(statuses(&token.get(&deliveries).await.data()), ["delivered"], "owning it is enough to read its log");
+        assert!(receiver.is_quiet().await);
+    }
+
+    async fn both_secrets_sign_until_the_grace_time_is_over(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+        let rotate = path(&subscription, "/rotate-secret");
+        let flat = org.property(None, &[]).await;
+        // The secrets that sign a delivery made now, and no others, in this order.
+        let signs = async |secrets: &[&Value]| {
+            org.reservation(Some(flat)).await;
+            let delivery = receiver.next().await;
+            let (id, timestamp) = (delivery.header("webhook-id"), delivery.header("webhook-timestamp"));
+            let wanted: Vec<_> = secrets.iter().map(|secret| signature(secret.as_str().unwrap(), id, timestamp, &delivery.raw)).collect();
+            assert_eq!(delivery.header("webhook-signature"), wanted.join(" "));
+        };
+        let first = subscription["signingSecret"].clone();
+        let answer = api.post(&rotate, json!({ "graceSeconds": 3600 })).await;
+        let mut rotated = answer.data();
+        let second = rotated["signingSecret"].take();
+        rotated.as_object_mut().unwrap().remove("signingSecret");
+        assert_eq!((answer.status, &json!([rotated])), (200, &api.get("/webhook-subscriptions").await.data()));
+        assert!(second.as_str().unwrap().starts_with("whsec_") && second != first);
+        signs(&[&second, &first]).await;
+        app.clock.advance(3_599 * SECOND);
+        signs(&[&second, &first]).await;
+        app.clock.advance(SECOND);
+        signs(&[&second]).await;
+        // A day, if nothing is said.
+        let third = api.post(&rotate, json!({})).await.data()["signingSecret"].clone();
+        app.clock.advance(86_399 * SECOND);
+        signs(&[&third, &second]).await;
+        app.clock.advance(SECOND);
+        signs(&[&third]).await;
+        let fourth = api.post(&rotate, json!({ "graceSeconds": 0 })).await.data()["signingSecret"].clone();
+        signs(&[&fourth]).await;
+        for grace in [json!(-1), json!(604_801), json!(1.5), json!("1h")] {
+            assert_eq!(api.post(&rotate, json!({ "graceSeconds": grace })).await.issues(), ["graceSeconds"]);
+        }
+        api.post(&rotate, json!({ "graceSeconds": 604_800 })).await.data();
+        org.key().await.post(&rotate, json!({})).await.error(404);
+    }
+
+    async fn deliveries_that_are_over_are_swept_in_time(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+        let deliveries = path(&subscription, "/deliveries");
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        until_read(&api, &deliveries, |log| statuses(log) == ["delivered"]).await;
+        receiver.answer(&[500]);
+        org.reservation(Some(flat)).await;
+        until_read(&api, &deliveries, |log| attempts(&log[0]) == 1).await;
+        app.clock.advance(RETENTION);
+        sweep_once(&app.server.service).await;
+        assert_eq!(statuses(&api.get(&deliveries).await.data()), ["pending", "delivered"], "to the millisecond");
+        app.clock.advance(Duration::from_millis(1));
+        sweep_once(&app.server.service).await;
+        assert_eq!(statuses(&api.get(&deliveries).await.data()), ["pending"], "what is still to be sent stays");
+        in_time(&app, &api, &subscription, |log| log[0]["status"] == "failed").await;
+        sweep_once(&app.server.service).await;
+        assert_eq!(api.get(&deliveries).await.data(), json!([]));
+    }
+
+    async fn the_backlog_is_measured(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let measured = async || app.http.get(format!("{}/metrics", app.base)).send().await.unwrap().text().await.unwrap();
+        assert!(measured().await.contains("\nvestibule_webhook_deliveries_pending 0\n"));
+        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+        receiver.answer(&[500]);
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        until_read(&api, &path(&subscription, "/deliveries"), |log| attempts(&log[0]) == 1).await;
+        let text = measured().await;
+        for line in ["vestibule_webhook_deliveries_pending 1", "vestibule_webhook_oldest_due_seconds 0"] {
+            assert!(text.contains(&format!("\n{line}\n")), "{line}\n{text}");
+        }
+        // The clock stands still, so it is not sent before it is asked for.
+        let later = app.clock.now().checked_add(90 * SECOND).unwrap();
+        let waiting = app.server.service.store.read(move |tx| backlog(tx, later)).await.unwrap();
+        assert_eq!(waiting.pending, 1);
+        assert!((89 * SECOND..=90 * SECOND).contains(&waiting.oldest_due), "{waiting:?}");
+    }
+}
+
+/// Why each subscription of an organization is disabled, if it is, in the order in which they were made.
+async fn reasons(org: &Org<'_>) -> Vec<Option<String>> {
+    let id = org.id;
+    let rows = org.app.server.service.store.read(move |tx| tx.rows(&REASONS, &[id.into()])).await.unwrap();
+    rows.iter().map(|row| row.get(0).unwrap()).collect()
+}
+
+fn reason(name: &str) -> Option<String> {
+    Some(name.to_owned())
+}
+
+on_both! {
+    async fn a_credential_that_runs_out_is_found_without_a_delivery(app: App, "--webhook-allow=127.0.0.0/8") {
+        let org = app.org().await;
+        let soon = "2026-11-21T09:31:00Z";
+        let body = json!({ "name": "Brief", "permissions": Permission::ALL, "expiresAt": soon });
+        let brief = app.platform().post(&org.path("/api-keys"), body).await.data();
+        subscribe(&app.api(brief["token"].as_str().unwrap()), "task.created", NOBODY).await;
+        subscribe(&org.key().await, "task.created", NOBODY).await;
+        // What a connection may do is what its unexpired tokens grant.
+        let member = new_id();
+        org.member(member, None, &Permission::ALL, true).await;
+        let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": Permission::ALL, "expiresAt": soon });
+        let full = app.platform().post(&org.path("/access-tokens"), body).await.data();
+        let full = app.api(full["token"].as_str().unwrap());
+        subscribe(&full, "task.created", NOBODY).await;
+        subscribe(&full, "device.offline", NOBODY).await;
+        let tasks_only = org.token_of(member, &[Permission::ViewTasks]).await;
+        let other = new_id();
+        org.member(other, None, &Permission::ALL, true).await;
+        let body = json!({ "memberId": other, "oauthAppId": org.oauth_app, "permissions": Permission::ALL, "expiresAt": soon });
+        let only = app.platform().post(&org.path("/access-tokens"), body).await.data();
+        subscribe(&app.api(only["token"].as_str().unwrap()), "task.created", NOBODY).await;
+
+        app.clock.advance(59 * SECOND);
+        sweep_once(&app.server.service).await;
+        assert_eq!(reasons(&org).await, [None, None, None, None, None]);
+        app.clock.advance(SECOND);
+        sweep_once(&app.server.service).await;
+        let invalid = || reason("credential_invalid");
+        assert_eq!(reasons(&org).await, [invalid(), None, None, reason("permission_lost"), invalid()]);
+        let listed = tasks_only.get("/webhook-subscriptions").await.data();
+        assert_eq!((&listed[0]["disabledAt"], &listed[1]["disabledAt"]), (&Value::Null, &json!("2026-11-21T09:31:00.000Z")));
+        // It is for good: a new token brings nothing back.
+        org.token_of(member, &Permission::ALL).await;
+        app.clock.advance(60 * SECOND);
+        sweep_once(&app.server.service).await;
+        assert_eq!(reasons(&org).await, [invalid(), None, None, reason("permission_lost"), invalid()]);
+    }
+
+    async fn a_new_two_factor_rule_ends_what_members_without_it_have(app: App, "--webhook-allow=127.0.0.0/8") {
+        let org = app.org().await;
+        let (enrolled, lax) = (new_id(), new_id());
+        org.member(enrolled, None, &Permission::ALL, true).await;
+        org.member(lax, None, &Permission::ALL, false).await;
+        for api in [org.token_of(enrolled, &Permission::ALL).await, org.token_of(lax, &Permission::ALL).await, org.key().await] {
+            subscribe(&api, "task.created", NOBODY).await;
+        }
+        org.put("", json!({ "name": "Strict", "isTwoFactorRequired": true })).await;
+        sweep_once(&app.server.service).await;
+        assert_eq!(reasons(&org).await, [None, reason("credential_invalid"), None], "the rule is for members");
+    }
+
+    async fn every_event_that_can_be_subscribed_to_is_described(app: App) {
+        let api = app.org().await.key_with(&[]).await;
+        app.anonymous().get("/webhook-event-types").await.error(401);
+        let types = api.get("/webhook-event-types").await.data();
+        let types = types.as_array().unwrap();
+        assert_eq!(types.len(), Event::ALL.len());
+        let document = openapi::document();
+        for (told, event) in types.iter().zip(Event::ALL) {
+            let fields: Vec<_> = told.as_object().unwrap().keys().cloned().collect();
+            assert_eq!(fields, ["description", "event", "example", "permission", "schema"]);
+            assert_eq!((told["event"].as_str(), told["permission"].as_str()), (Some(event.name()), Some(event.permission().name())));
+            assert_eq!(told["description"].as_str(), Some(event.fires()));
+            let schema = jsonschema::draft202012::new(&told["schema"]).unwrap();
+            let failures: Vec<_> = schema.iter_errors(&told["example"]).map(|error| error.to_string()).collect();
+            assert!(failures.is_empty(), "{}: {failures:?}", event.name());
+            // The document says the same.
+            let body = &document["webhooks"][event.name()]["post"]["requestBody"]["content"]["application/json"]["schema"];
+            let data = &body["properties"]["data"];
+            let mut data = data["$ref"].as_str().map_or(data, |place| document.pointer(&place[1..]).unwrap()).clone();
+            data.as_object_mut().unwrap().remove("examples");
+            assert_eq!(data, told["schema"], "{}", event.name());
+        }
+    }
+
+    async fn steps_of_workflows_are_listed_for_subscribing(app: App, "--webhook-allow=127.0.0.0/8") {
+        let org = app.org().await;
+        let node = |id: &str, label: &str| json!({ "id": id, "nodeType": "external_automation", "label": label });
+        let wait = json!({ "id": "w", "nodeType": "delay", "label": "Wait" });
+        let welcome = org.record("workflow", json!({ "name": "Welcome", "draftNodes": [node("b", "Draft B"), node("a", "Draft A")], "liveNodes": [wait, node("b", "Live B")] })).await;
+        app.clock.advance(SECOND);
+        let farewell = org.record("workflow", json!({ "name": "Farewell", "liveNodes": [node("z", "Wave")] })).await;
+        app.org().await.record("workflow", json!({ "name": "Elsewhere", "liveNodes": [node("x", "X")] })).await;
+        let step = |workflow: Uuid, name: &str, node: &str, label: &str, is_live: bool| json!({
+            "id": format!("{workflow}:{node}"), "name": format!("{name} → {label}"), "workflowId": workflow, "nodeId": node, "label": label, "isLive": is_live,
+        });
+        let all = json!([
+            step(welcome, "Welcome", "b", "Live B", true), step(welcome, "Welcome", "a", "Draft A", false),
+            step(farewell, "Farewell", "z", "Wave", true),
+        ]);
+        let api = org.limited(&[]).await;
+        let listed = api.get("/workflow-zapier-steps").await;
+        assert_eq!((listed.data(), &listed.body["meta"]["pagination"]), (all.clone(), &json!({ "limit": 50, "offset": 0, "total": 3 })));
+        let page = api.get("/workflow-zapier-steps?limit=1&offset=1").await;
+        assert_eq!((page.data(), &page.body["meta"]["pagination"]["total"]), (json!([all[1]]), &json!(3)));
+        assert_eq!(api.get("/workflow-zapier-steps?offset=9223372036854775807").await.data(), json!([]));
+        assert_eq!(api.get("/workflow-zapier-steps?limit=101").await.issues(), ["limit"]);
+        org.key_without(Permission::ViewWorkflows).await.get("/workflow-zapier-steps").await.error(403);
+        // What is listed can be subscribed to.
+        let body = json!({ "event": "workflow.step", "targetUrl": NOBODY, "filters": { "workflowStep": all[1]["id"] } });
+        assert_eq!(api.post("/webhook-subscriptions", body).await.data()["filters"]["workflowStep"], all[1]["id"]);
+    }
+}
+
+/// Claiming waits for no row that somebody has, so nodes do not wait for one another, nor for a subscription's deletion.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delivery_that_somebody_has_holds_up_no_other() {
+    let receiver = Receiver::start().await;
+    let flags = receiver.flags();
+    let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await else { return };
+    let org = app.org().await;
+    let api = org.key().await;
+    let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+    receiver.answer(&[500, 200]);
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    let held = receiver.next().await;
+    until_read(&api, &path(&subscription, "/deliveries"), |log| attempts(&log[0]) == 1).await;
+
+    let url = app.database_url.clone();
+    let (locked, release) = (tokio::sync::oneshot::channel(), std::sync::mpsc::channel::<()>());
+    let holder = tokio::task::spawn_blocking(move || {
+        let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+        let mut transaction = client.transaction().unwrap();
+        assert_eq!(transaction.query("select 1 from webhook_delivery for update", &[]).unwrap().len(), 1);
+        locked.0.send(()).unwrap();
+        release.1.recv().unwrap();
+    });
+    locked.1.await.unwrap();
+    app.clock.advance(SECOND);
+    org.reservation(Some(flat)).await;
+    assert_ne!(receiver.next().await.header("webhook-id"), held.header("webhook-id"));
+    release.0.send(()).unwrap();
+    holder.await.unwrap();
+    assert_eq!(retried(&app, &receiver).await.header("webhook-id"), held.header("webhook-id"));
+}
