@@ -29,6 +29,8 @@ pub enum Command {
     Migrate(DatabaseFlags),
     /// Load NDJSON sync records in batches.
     Import(ImportFlags),
+    /// Copy a SQLite database into a file, also while it is served.
+    Backup(BackupFlags),
     /// Print the OpenAPI document.
     Openapi,
 }
@@ -95,6 +97,9 @@ pub struct ServeFlags {
     /// Requests a second per credential; 0 switches the window off.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_SECOND", default_value_t = 50)]
     pub rate_limit_per_second: u32,
+    /// Where nodes count rate limits together, `redis://…` or `rediss://…`; without it each counts by itself.
+    #[arg(long, env = "VESTIBULE_REDIS_URL", value_name = "URL", hide_env_values = true)]
+    pub redis_url: Option<String>,
     /// An origin whose pages may call the interface from a browser; repeatable.
     #[arg(long, env = "VESTIBULE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     pub cors_origin: Vec<String>,
@@ -116,6 +121,16 @@ pub struct ImportFlags {
     #[arg(long)]
     pub initial_sync: bool,
     /// NDJSON, a sync record a line; `-` for standard input.
+    pub file: PathBuf,
+}
+
+/// What to back up, and where to.
+#[derive(Debug, Clone, Args)]
+pub struct BackupFlags {
+    /// Where the data is.
+    #[command(flatten)]
+    pub database: DatabaseFlags,
+    /// The file to write; there must be none yet.
     pub file: PathBuf,
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{Access, Permission, Revisions};
 use crate::context::{Context, System};
-use crate::error::{Error, Result};
+use crate::error::{Error, Issue, Result};
 use crate::pipeline::Shape;
 use crate::service::Service;
 
@@ -139,6 +139,7 @@ impl Answer {
 
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 type TenantWork = dyn Fn(&mut Context<'_, '_>, Value) -> Result<Answer> + Send + Sync;
+type Rules = dyn Fn(&Value) -> Vec<Issue> + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
 type ProviderWork = dyn Fn(Arc<Service>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
 
@@ -186,6 +187,8 @@ pub struct Operation {
     pub body_limit: usize,
     /// How long it may take.
     pub patience: Duration,
+    /// What several fields get wrong together, as far as the input alone shows it.
+    pub rules: Option<Box<Rules>>,
     /// The function.
     pub work: Work,
     input: SchemaOf,
@@ -237,6 +240,7 @@ impl Operation {
             paging: None,
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
+            rules: None,
             work: Work::System(Box::new(|_, _| Err(Error::internal("declared without a function")))),
             input: Box::new(|_| json_object()),
             output: Box::new(|_| json_object()),
@@ -358,6 +362,14 @@ impl Declaration {
     pub fn bulk(mut self, body_limit: usize, patience: Duration) -> Self {
         self.0.body_limit = body_limit;
         self.0.patience = patience;
+        self
+    }
+
+    /// Names what several fields get wrong together, for a request in which single fields are wrong as well: so that it
+    /// hears of everything at once. The function judges the same again, against the state.
+    #[must_use]
+    pub fn judged<I: DeserializeOwned>(mut self, rules: impl Fn(I) -> Vec<Issue> + Send + Sync + 'static) -> Self {
+        self.0.rules = Some(Box::new(move |input| serde_json::from_value(input.clone()).map(&rules).unwrap_or_default()));
         self
     }
 

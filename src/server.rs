@@ -64,9 +64,11 @@ impl Server {
         let authority =
             flags.webhook_ca_file.as_ref().map(|path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display())));
         let stock_photos = flags.stock_photos_url.map(|url| StockPhotos::new(&url, flags.stock_photos_key.as_deref())).transpose()?;
+        let limits = RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second);
+        let limits = flags.redis_url.iter().try_fold(limits, |limits, url| limits.shared_in(url))?;
         let service = Arc::new(Service {
             stock_photos,
-            limits: RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second),
+            limits,
             targets: Targets::new(flags.webhook_allow).asking(names),
             ..assemble(
                 store,
@@ -90,6 +92,7 @@ impl Server {
         let mut background = vec![tokio::spawn(dispatcher.run(stopped.clone())), tokio::spawn(sweep(service.clone(), stopped.clone()))];
         background.push(tokio::spawn(Timekeeper::new(service.clone()).run(stopped.clone())));
         background.extend(translator.map(|translator| tokio::spawn(translator.run(stopped.clone()))));
+        background.extend(service.limits.connect(stopped.clone()).await);
         let router = surface::router(&service, metrics, &flags.cors_origin)?;
         let accepting = tokio::spawn(accept(listener, router, stopped));
         Ok(Self { address, service, stop, accepting, background })

@@ -1,4 +1,5 @@
-//! An organization of the size of a city: properties, portals, pre-check steps, and the guest of one flat.
+//! An organization of the size of a city: properties, portals, pre-check steps, and the guest of one flat. What there is to
+//! read in it is in `library.rs`.
 //!
 //! What is drawn by chance is drawn the same way in every run, and steps and portals are assigned within the properties that
 //! every size has, so that the flat is reached by the same steps whatever else there is.
@@ -13,7 +14,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::client::{Client, PORTALS};
-use crate::keys::scattered;
+use crate::keys::{Keys, scattered};
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
@@ -24,15 +25,17 @@ pub const SMALL: u64 = 1_605;
 /// Pre-check steps, whatever the size.
 pub const STEPS: u64 = 1_000;
 
-const GROUPS: u64 = 10;
-const TAGS: u64 = 70;
+/// Groups of properties.
+pub const GROUPS: u64 = 10;
+/// Tags.
+pub const TAGS: u64 = 70;
 /// Portals: the default one, then those assigned to a group, then those to tags, then those to properties.
 const SERVING: u64 = 20;
 /// Steps that the stay must get, for its view to be worth measuring.
 const LEAST_SHOWN: usize = 20;
 /// Records that a sync takes at the most.
 const BATCH: usize = 10_000;
-/// Steps that are created at a time: writes of one organization are serial, but they share a commit.
+/// Things that are created at a time: writes of one organization are serial, but they share a commit.
 const AT_ONCE: usize = 16;
 
 const PRECHECK_STEPS: &str = "/api/v1/precheck-steps";
@@ -55,11 +58,11 @@ const QUESTIONS: [(&str, &str, &[&str]); 5] = [
 
 /// A kind of thing: as it is written, and what sets its ids apart.
 #[derive(Clone, Copy)]
-struct Kind(&'static str, u64);
+pub struct Kind(pub &'static str, pub u64);
 
-const PROPERTY: Kind = Kind("property", 1);
-const GROUP: Kind = Kind("property_group", 2);
-const TAG: Kind = Kind("tag", 3);
+pub const PROPERTY: Kind = Kind("property", 1);
+pub const GROUP: Kind = Kind("property_group", 2);
+pub const TAG: Kind = Kind("tag", 3);
 const PAYMENT_ACCOUNT: Kind = Kind("payment_account", 4);
 const CHECK_ACCOUNT: Kind = Kind("background_check_account", 5);
 const FEE: Kind = Kind("fee_product", 6);
@@ -69,7 +72,7 @@ const STEP: Kind = Kind("precheck_step", 9);
 
 impl Kind {
     /// Ids in no order, as those of the platform are.
-    fn id(self, number: u64) -> Uuid {
+    pub fn id(self, number: u64) -> Uuid {
         Uuid::from_u64_pair(scattered(number), self.1)
     }
 
@@ -79,21 +82,21 @@ impl Kind {
 }
 
 /// What chance chooses for one thing, the same in every run.
-struct Chance(u64);
+pub struct Chance(u64);
 
 impl Chance {
-    fn of(kind: Kind, number: u64) -> Self {
+    pub fn of(kind: Kind, number: u64) -> Self {
         Self((kind.1 << 40) + (number << 16))
     }
 
     /// A number below `end`.
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.0 += 1;
         scattered(self.0) % end
     }
 
     /// One to `most` ids out of `of`; the same one may come twice.
-    fn some(&mut self, most: u64, of: u64, id: impl Fn(u64) -> Uuid) -> Vec<Uuid> {
+    pub fn some(&mut self, most: u64, of: u64, id: impl Fn(u64) -> Uuid) -> Vec<Uuid> {
         (0..=self.below(most)).map(|_| id(self.below(of))).collect()
     }
 }
@@ -113,9 +116,11 @@ pub struct City {
 /// Something to ask for.
 pub struct Page {
     /// Where it is.
-    pub path: String,
-    /// Steps in the answer.
-    pub steps: usize,
+    path: String,
+    /// Tells each request from those before, so that no answer is one that was remembered.
+    unlike: Keys,
+    /// How many things are in the answer.
+    pub count: usize,
     /// How long the answer is.
     pub bytes: usize,
 }
@@ -130,38 +135,60 @@ impl City {
             platform.ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch)).await?;
         }
         let portals = Arc::new(portals(&client).await?);
-        let mut tasks = JoinSet::new();
-        for (number, (step_type, own)) in (0..STEPS).zip(types().into_iter().cycle()) {
-            if tasks.len() >= AT_ONCE
-                && let Some(done) = tasks.join_next().await
-            {
-                done??;
-            }
-            tasks.spawn(step(client.clone(), portals.clone(), number, step_type, own));
-        }
-        while let Some(done) = tasks.join_next().await {
-            done??;
-        }
+        let steps = (0..STEPS).zip(types().into_iter().cycle());
+        all(steps.map(|(number, (step_type, own))| step(client.clone(), portals.clone(), number, step_type, own))).await?;
 
         let link = format!("{ORGANIZATION}/reservations/{}/guest-link", RESERVATION.id(0));
         let link = platform.data(Method::POST, &link, Some(&json!({}))).await?;
         let stay = format!("/guest/v1/stays/{}", link["token"].as_str().context("a guest link without its token")?);
-        let stay = Page::seen(&client, stay, "/data/precheckin/steps").await?;
-        ensure!(stay.steps >= LEAST_SHOWN, "the stay gets {} steps, fewer than {LEAST_SHOWN}", stay.steps);
-        let list = Page::seen(&client, PRECHECK_STEPS.into(), "/data").await?;
-        ensure!(u64::try_from(list.steps)? == STEPS, "the list has {} steps in place of {STEPS}", list.steps);
+        let stay = Page::seen(&client, &stay, |data| length(&data["precheckin"]["steps"])).await?;
+        ensure!(stay.count >= LEAST_SHOWN, "the stay gets {} steps, fewer than {LEAST_SHOWN}", stay.count);
+        let list = Page::seen(&client, PRECHECK_STEPS, length).await?;
+        ensure!(u64::try_from(list.count)? == STEPS, "the list has {} steps in place of {STEPS}", list.count);
         Ok(Self { properties, client, stay, list })
     }
 }
 
 impl Page {
-    /// Looks at it once; `steps` is where its steps are.
-    async fn seen(client: &Client, path: String, steps: &str) -> anyhow::Result<Self> {
-        let answer = client.ask(Method::GET, &path, None).await?;
+    /// Looks at it once, and counts what is in its data.
+    pub async fn seen(client: &Client, path: &str, count: impl Fn(&Value) -> usize) -> anyhow::Result<Self> {
+        let answer = client.ask(Method::GET, path, None).await?;
         let envelope: Value = serde_json::from_slice(answer.body())?;
-        let steps = envelope.pointer(steps).and_then(Value::as_array).context("an answer without steps")?;
-        Ok(Self { path, steps: steps.len(), bytes: answer.body().len() })
+        Ok(Self { path: path.into(), unlike: Keys::default(), count: count(&envelope["data"]), bytes: answer.body().len() })
     }
+
+    /// The same, looked at again.
+    pub async fn again(&self, client: &Client, count: impl Fn(&Value) -> usize) -> anyhow::Result<Self> {
+        Self::seen(client, &self.path, count).await
+    }
+
+    /// What to ask for next. The parameter is one that nothing knows, and so ignored.
+    pub fn next(&self) -> String {
+        let separator = if self.path.contains('?') { '&' } else { '?' };
+        format!("{}{separator}unlike={}", self.path, self.unlike.next())
+    }
+}
+
+/// How long a list is.
+pub fn length(list: &Value) -> usize {
+    list.as_array().map_or(0, Vec::len)
+}
+
+/// Does everything, some of it at a time.
+pub async fn all(tasks: impl Iterator<Item = impl Future<Output = anyhow::Result<()>> + Send + 'static>) -> anyhow::Result<()> {
+    let mut running = JoinSet::new();
+    for task in tasks {
+        if running.len() >= AT_ONCE
+            && let Some(done) = running.join_next().await
+        {
+            done??;
+        }
+        running.spawn(task);
+    }
+    while let Some(done) = running.join_next().await {
+        done??;
+    }
+    Ok(())
 }
 
 /// What the platform keeps in step, what is named before what names it.
@@ -301,12 +328,13 @@ async fn translation(client: &Client, text: &str) -> anyhow::Result<Uuid> {
 }
 
 /// Creates something; its id.
-async fn created(client: &Client, path: &str, body: &Value) -> anyhow::Result<Uuid> {
+pub async fn created(client: &Client, path: &str, body: &Value) -> anyhow::Result<Uuid> {
     let created = client.data(Method::POST, path, Some(body)).await?;
     Ok(created["id"].as_str().context("something created without an id")?.parse()?)
 }
 
-async fn assign(client: &Client, kind: Kind, id: Uuid, field: &str, targets: &[Uuid]) -> anyhow::Result<()> {
+/// Replaces what something is assigned to.
+pub async fn assign(client: &Client, kind: Kind, id: Uuid, field: &str, targets: &[Uuid]) -> anyhow::Result<()> {
     let scopes = json!({ "entityType": kind.0, "entityId": id, field: targets });
     client.ask(Method::POST, SCOPES, Some(&scopes)).await.map(drop)
 }

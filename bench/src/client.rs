@@ -69,13 +69,14 @@ impl Client {
     }
 
     /// Makes one request after another on one connection, for `length` and `least` times at the least: how many milliseconds
-    /// each took, from before it was sent until its answer was read to the end.
-    pub async fn latencies(&self, path: &str, length: Duration, least: usize) -> anyhow::Result<Vec<f64>> {
+    /// each took, from before it was sent until its answer was read to the end. What is asked for is what `next` says.
+    pub async fn latencies(&self, next: impl Fn() -> String, length: Duration, least: usize) -> anyhow::Result<Vec<f64>> {
         let mut connection = Connection::open(self.address).await?;
         let mut latencies = Vec::new();
         let begun = Instant::now();
         while latencies.len() < least || begun.elapsed() < length {
-            let request = self.request(Method::GET, path).body(Full::default())?;
+            let path = next();
+            let request = self.request(Method::GET, &path).body(Full::default())?;
             let asked = Instant::now();
             let (status, _) = connection.exchange(request).await?;
             latencies.push(asked.elapsed().as_secs_f64() * 1_000.0);

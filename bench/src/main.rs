@@ -9,6 +9,7 @@ mod bare;
 mod city;
 mod client;
 mod keys;
+mod library;
 mod load;
 mod machine;
 mod measure;
@@ -77,6 +78,6 @@ async fn measure(is_quick: bool, binary: Option<PathBuf>) -> anyhow::Result<Stri
     let mut lines: Vec<Line> = bench.start_up()?;
     lines.extend(bench.list().await?);
     lines.extend(bench.writes().await?);
-    lines.extend(bench.precheck().await?);
+    lines.extend(bench.city().await?);
     Ok(report::table(&heading, &lines))
 }

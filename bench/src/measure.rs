@@ -12,6 +12,7 @@ use crate::bare::Recorded;
 use crate::city::{City, LARGE, Page, SMALL, STEPS};
 use crate::client::{Ask, Client, PORTALS, Requests};
 use crate::keys::Keys;
+use crate::library::{Library, MANUALS};
 use crate::load::{self, Round};
 use crate::report::{Line, figure, median, ninety_ninth};
 use crate::rows::Rows;
@@ -32,7 +33,11 @@ const START_UP_TARGET: f64 = 150.0;
 const STAY_TARGET: f64 = 5.0;
 /// Milliseconds that the list of all steps takes.
 const STEPS_TARGET: f64 = 25.0;
-/// How much longer either may take with ten times the properties.
+/// Milliseconds that the list of a property's manuals takes.
+const MANUALS_TARGET: f64 = 5.0;
+/// Milliseconds that a search takes.
+const SEARCH_TARGET: f64 = 20.0;
+/// How much longer what is about one flat, or about no property, may take with ten times the properties.
 const GROWTH_TARGET: f64 = 1.5;
 /// Requests of a round that measures latency, at the least.
 const LEAST_REQUESTS: usize = 200;
@@ -182,40 +187,73 @@ impl Bench {
         Ok(lines)
     }
 
-    /// How long a guest waits for their stay, and an integrator for every step, in an organization of the size of a city; and
-    /// whether the properties that neither is about make it longer.
-    pub async fn precheck(&self) -> anyhow::Result<Vec<Line>> {
+    /// How long a guest waits for their stay, and an integrator for lists and a search, in an organization of the size of a
+    /// city.
+    pub async fn city(&self) -> anyhow::Result<Vec<Line>> {
         let (large, small) = (self.vestibule()?, self.vestibule()?);
         let (city, town) = (City::on(&large, LARGE).await?, City::on(&small, SMALL).await?);
-        let measured = [
-            ("GET /guest/v1/stays/{token}", STAY_TARGET, &city.stay, &town.stay),
-            ("GET /api/v1/precheck-steps", STEPS_TARGET, &city.list, &town.list),
-        ];
+        let steps = format!("of {STEPS} steps");
+        let stay = "GET /guest/v1/stays/{token}";
         let mut lines = Vec::new();
-        for (what, target, page, other) in measured {
-            let Page { steps, bytes, .. } = page;
-            ensure!(*steps == other.steps, "{what}: {steps} steps, but {} in the smaller organization", other.steps);
-            let compared = self
-                .compare(
-                    what,
-                    " ms",
-                    async |length| latency(what, &city, page, length).await,
-                    async |length| latency(what, &town, other, length).await,
-                )
-                .await?;
-            let Compared { ours, yardstick } = compared;
-            let size = format!("{steps} of {STEPS} steps, {bytes} bytes, {LARGE} properties");
-            let whole = format!("`{what}`, {size}, 1 connection, latency end to end over loopback");
-            lines.push(Line::limit(whole, ours, "ms", Some(target)));
-            lines.push(Line::growth(
+        lines.extend(self.awaited(stay, &steps, STAY_TARGET, (&city, &city.stay), (&town, &town.stay)).await?);
+        let list = "GET /api/v1/precheck-steps";
+        lines.extend(self.awaited(list, &steps, STEPS_TARGET, (&city, &city.list), (&town, &town.list)).await?);
+
+        // Only now, so that the steps are measured by themselves.
+        let (library, lesser) = (Library::of(&city).await?, Library::of(&town).await?);
+        let manuals = format!("of {MANUALS} manuals");
+        let list = "GET /api/v1/properties/{propertyId}/portal-manuals";
+        lines.extend(self.awaited(list, &manuals, MANUALS_TARGET, (&city, &library.list), (&town, &lesser.list)).await?);
+        lines.extend(self.awaited(stay, &manuals, STAY_TARGET, (&city, &library.stay), (&town, &lesser.stay)).await?);
+        // Every name is looked at, and so the properties make it longer.
+        let found = ((&city, &library.found), (&town, &lesser.found));
+        let [search, _] = self.beside("GET /api/v1/search", "results", SEARCH_TARGET, found.0, found.1).await?;
+        lines.push(search);
+        Ok(lines)
+    }
+
+    /// How long an answer takes, and whether the properties that it is not about make it longer.
+    async fn awaited(
+        &self,
+        what: &str,
+        things: &str,
+        target: f64,
+        (city, page): (&City, &Page),
+        (town, other): (&City, &Page),
+    ) -> anyhow::Result<[Line; 2]> {
+        ensure!(page.count == other.count, "{what}: {} {things}, but {} in the smaller organization", page.count, other.count);
+        self.beside(what, things, target, (city, page), (town, other)).await
+    }
+
+    /// How long an answer takes, by itself and beside the same one in a smaller organization.
+    async fn beside(
+        &self,
+        what: &str,
+        things: &str,
+        target: f64,
+        (city, page): (&City, &Page),
+        (town, other): (&City, &Page),
+    ) -> anyhow::Result<[Line; 2]> {
+        let compared = self
+            .compare(
+                what,
+                " ms",
+                async |length| latency(what, city, page, length).await,
+                async |length| latency(what, town, other, length).await,
+            )
+            .await?;
+        let Compared { ours, yardstick } = compared;
+        let size = format!("{} {things}, {} bytes, {LARGE} properties", page.count, page.bytes);
+        Ok([
+            Line::limit(format!("`{what}`, {size}, 1 connection, latency end to end over loopback"), ours, "ms", Some(target)),
+            Line::growth(
                 format!("the same beside {SMALL} properties"),
                 format!("{} ms", figure(ours)),
                 format!("{} ms ({SMALL} properties)", figure(yardstick)),
                 ours / yardstick,
                 GROWTH_TARGET,
-            ));
-        }
-        Ok(lines)
+            ),
+        ])
     }
 
     async fn listing(&self, client: &Client, length: Duration) -> anyhow::Result<Round> {
@@ -255,7 +293,7 @@ impl Bench {
 
 /// The median of a round in milliseconds; how far it spreads goes to standard error.
 async fn latency(what: &str, city: &City, page: &Page, length: Duration) -> anyhow::Result<f64> {
-    let latencies = city.client.latencies(&page.path, length, LEAST_REQUESTS).await?;
+    let latencies = city.client.latencies(|| page.next(), length, LEAST_REQUESTS).await?;
     let (median, high) = (median(&latencies), ninety_ninth(&latencies));
     let (count, properties) = (latencies.len(), city.properties);
     eprintln!("{what}, {properties} properties: {count} requests, median {} ms, p99 {} ms", figure(median), figure(high));

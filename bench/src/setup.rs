@@ -23,12 +23,13 @@ pub fn platform(server: &Server) -> anyhow::Result<Client> {
     Client::new(server.address, PLATFORM_KEY)
 }
 
-/// A client of the public interface, in a new organization, that may read and change portals, steps and texts.
+/// A client of the public interface, in a new organization, that may read and change portals, steps, manuals and texts.
 pub async fn organization(server: &Server) -> anyhow::Result<Client> {
     let platform = platform(server)?;
     let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });
     platform.ask(Method::PUT, ORGANIZATION, Some(&organization)).await?;
-    let key = json!({ "name": "bench", "permissions": ["view_properties", "modify_properties", "modify_tasks"] });
+    let permissions = ["view_properties", "modify_properties", "modify_tasks", "view_guides", "modify_guides"];
+    let key = json!({ "name": "bench", "permissions": permissions });
     let key = platform.data(Method::POST, &format!("{ORGANIZATION}/api-keys"), Some(&key)).await?;
     Client::new(server.address, key["token"].as_str().context("an API key without its token")?)
 }

@@ -1,5 +1,7 @@
 //! `vestibule demo`: a ready-made organization built from real listings, on a throwaway database.
 
+mod making;
+mod manuals;
 mod precheckin;
 
 use std::collections::BTreeMap;
@@ -11,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use self::making::Maker;
 use super::local::Local;
 use crate::access::{self, Permission};
 use crate::ambient::{Clock, Ids};
@@ -61,12 +64,14 @@ struct Built {
     flats: usize,
     districts: usize,
     steps: usize,
+    manuals: usize,
 }
 
 fn banner(base: &str, platform_key: &str, built: &Built) -> String {
-    let Built { organization, api_key, stay_token, reservation, flats, districts, steps } = built;
+    let Built { organization, api_key, stay_token, reservation, flats, districts, steps, manuals } = built;
     format!(
-        "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} reservations, {steps} pre-check-in steps.\n\n\
+        "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} reservations,\n  \
+         {steps} pre-check-in steps, {manuals} house manuals.\n\n\
          \x20 base URL      {base}/api/v1\n\
          \x20 API key       {api_key}\n\
          \x20 guest link    {base}/stay/{stay_token}\n\
@@ -98,7 +103,9 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     platform.call("sync", &at, json!({ "isInitialSync": true, "records": records })).await?;
     let api = Local { service, token: api_key.clone() };
     let portals = portals(&api, &portfolio).await?;
-    let steps = precheckin::build(&api, &portfolio, &accounts, &portals).await?;
+    let maker = Maker { api: &api, portfolio: &portfolio, portals: &portals };
+    let steps = precheckin::build(&maker, &accounts).await?;
+    let manuals = manuals::build(&maker, now).await?;
     let of_first: Vec<(&str, &str)> = at.iter().copied().chain([("reservationId", first.as_str())]).collect();
     let link = platform.call("createGuestLink", &of_first, json!({})).await?;
     Ok(Built {
@@ -109,6 +116,7 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
         flats: portfolio.flats.len(),
         districts: portfolio.districts.len(),
         steps,
+        manuals,
     })
 }
 
@@ -118,6 +126,8 @@ struct Portfolio {
     flats: Vec<Uuid>,
     districts: BTreeMap<String, Uuid>,
     tags: BTreeMap<String, Uuid>,
+    /// The custom field that holds each flat's door code.
+    door_code: Uuid,
 }
 
 impl Portfolio {
@@ -135,9 +145,11 @@ impl Portfolio {
         let named = |kind: &str, things: &BTreeMap<String, Uuid>| -> Vec<Value> {
             things.iter().map(|(name, id)| json!({ "kind": kind, "id": id, "data": { "name": name } })).collect()
         };
+        let door_code = ids.uuid(now);
         let mut records = [named("property_group", &districts), named("tag", &tags)].concat();
+        records.push(json!({ "kind": "custom_field", "id": door_code, "data": { "name": "Door code" } }));
         let mut flats = Vec::new();
-        for listing in &listings {
+        for (number, listing) in listings.iter().enumerate() {
             let id = ids.uuid(now);
             flats.push(id);
             records.push(json!({ "kind": "property", "id": id, "data": {
@@ -147,19 +159,20 @@ impl Portfolio {
                 "address": format!("{}, Barcelona", listing.neighbourhood),
                 "latitude": listing.latitude, "longitude": listing.longitude,
                 "checkInTime": "15:00", "checkOutTime": "11:00",
+                "customFields": { door_code.to_string(): format!("{} #", 1000 + (number + 7) * 7919 % 9000) },
             } }));
         }
-        Ok(Self { records, flats, districts, tags })
+        Ok(Self { records, flats, districts, tags, door_code })
     }
 
     /// Stays from last week's to next month's, one a flat, and the id of one that begins tomorrow.
     fn reservations(&self, ids: &Ids, now: Timestamp) -> Result<(Vec<Value>, String), String> {
         let today: Date = now.in_tz("Europe/Madrid").map_err(|error| error.to_string())?.date();
-        let guests = [("Ada", "en"), ("Lucía", "es"), ("Chloé", "fr"), ("Jonas", "de")];
+        let guests = [("Ada", "en", "verified"), ("Lucía", "es", "pending"), ("Chloé", "fr", "unverified"), ("Jonas", "de", "failed")];
         let mut stays = Vec::new();
         let mut first = String::new();
         for (number, flat) in self.flats.iter().take(RESERVATIONS).enumerate() {
-            let (name, language) = guests[number % guests.len()];
+            let (name, language, verification) = guests[number % guests.len()];
             let day = |days: i64| today.checked_add(days.days()).map_err(|error| error.to_string());
             let begins = i64::try_from(number).unwrap_or(0) * 2 - 7;
             let begins = if number == 0 { 1 } else { begins };
@@ -174,6 +187,7 @@ impl Portfolio {
                 "propertyId": flat, "status": "confirmed", "channel": if number % 3 == 0 { "direct" } else { "booking.com" },
                 "bookedAt": format!("{}T10:00:00.000Z", day(booked)?), "checkIn": day(begins)?, "checkOut": day(begins + nights)?,
                 "guest": { "firstName": name, "language": language }, "adults": 2, "isReturningGuest": number % 5 == 0,
+                "verificationStatus": verification,
             } }));
         }
         Ok((stays, first))

@@ -1,9 +1,11 @@
 //! What each command of the binary does.
 
+mod backup;
 mod demo;
 mod import;
 mod local;
 
+pub use backup::backup;
 pub use demo::demo;
 pub use import::import;
 
@@ -21,6 +23,7 @@ pub async fn run(cli: Cli) -> Result<(), String> {
         Command::Demo(flags) => demo(flags).await,
         Command::Migrate(flags) => migrate(flags).await,
         Command::Import(flags) => import(flags).await,
+        Command::Backup(flags) => backup(flags).await,
         Command::Openapi => print(&openapi::json()),
     }
 }

@@ -1,10 +1,13 @@
 //! The guest view as a page: the same data as the interface, for a phone, and the forms that answer it.
+//!
+//! An icon that is the cover of a manual is not drawn: the page loads no script and no font, and the catalogue is names only.
 
 use askama::Template;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::form::{self, Fields, Form, Note, Refused, Visit};
+use super::manuals::{ManualCategoryView, ManualView};
 use super::precheckin::{PrecheckinStatus, QuestionView, StepView};
 use super::view::{GuestView, language_of};
 use super::words::{self, FormWords, PageWords};
@@ -24,6 +27,7 @@ struct Stay<'v> {
     /// A refusal whose form is not on the page.
     alert: Option<&'static str>,
     asking: Option<Asking<'v>>,
+    headings: Vec<Heading<'v>>,
     chat: Option<Chat<'v>>,
 }
 
@@ -112,6 +116,20 @@ struct Detail<'v> {
     value: &'v str,
 }
 
+/// A heading and what there is to read under it.
+struct Heading<'v> {
+    title: &'v str,
+    manuals: Vec<ManualCard<'v>>,
+}
+
+/// A manual.
+struct ManualCard<'v> {
+    manual: &'v ManualView,
+    title: &'v str,
+    /// Whether there is anything in it besides its title.
+    has_body: bool,
+}
+
 /// The message box.
 struct Chat<'v> {
     target: Target,
@@ -122,12 +140,14 @@ struct Chat<'v> {
 /// The page of a stay: at this path, visited so, after this refusal.
 pub fn render(view: &GuestView, path: &str, visit: &Visit, refused: Option<&Refused>) -> Result<String> {
     let language = language_of(visit.language.as_deref(), &view.reservation.guest);
-    let labels = words::forms(&language);
+    let (words, labels) = (words::page(&language), words::forms(&language));
     let shown = Shown { view, path, visit, refused, language: &language, labels: &labels };
     let (asking, chat) = (shown.asking(), shown.chat());
+    let headings = view.manual_categories.iter().map(|category| heading(category, words.good_to_know));
     let page = Stay {
         view,
-        words: words::page(&language),
+        headings: headings.filter(|heading| !heading.manuals.is_empty()).collect(),
+        words,
         labels: &labels,
         is_cancelled: view.reservation.status == crate::platform::ReservationStatus::Cancelled,
         tiles: view.quick_access.iter().map(|tile| words::tile(*tile, &language)).collect(),
@@ -143,6 +163,16 @@ pub fn render(view: &GuestView, path: &str, visit: &Visit, refused: Option<&Refu
 /// The page where there is no stay to show.
 pub fn render_missing(message: &str) -> Result<String> {
     Missing { message }.render().map_err(Error::internal)
+}
+
+/// What stands under a heading, but for what has neither a title nor anything in it; `untitled` heads what has none.
+fn heading<'v>(category: &'v ManualCategoryView, untitled: &'static str) -> Heading<'v> {
+    let card = |manual: &'v ManualView| {
+        let has_body = manual.description_html.is_some() || manual.image_url.is_some() || manual.video_url.is_some();
+        let title = manual.title.as_deref().or(has_body.then_some(untitled))?;
+        Some(ManualCard { manual, title, has_body })
+    };
+    Heading { title: category.title.as_deref().unwrap_or(untitled), manuals: category.manuals.iter().filter_map(card).collect() }
 }
 
 /// What a page is made of.

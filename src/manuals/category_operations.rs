@@ -46,12 +46,8 @@ struct RenameCategory {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Reorder {
     /// Take positions 0, 1, 2 and so on; those left out keep theirs.
-    #[schemars(length(min = 1, max = 200), transform = unique)]
+    #[schemars(length(min = 1, max = 200))]
     ordered_ids: Vec<Uuid>,
-}
-
-fn unique(schema: &mut schemars::Schema) {
-    schema.insert("uniqueItems".into(), true.into());
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -145,6 +141,10 @@ fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<Catego
 
 /// All or nothing: 404 for one that is not there, 403 for one that is not the caller's to move.
 fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
+    let distinct: HashSet<&Uuid> = input.ordered_ids.iter().collect();
+    if distinct.len() < input.ordered_ids.len() {
+        return Err(Error::invalid(&["orderedIds"], "must not name anything twice"));
+    }
     let mut categories = categories::in_order(context)?;
     if !input.ordered_ids.iter().all(|id| categories.iter().any(|category| category.id == *id)) {
         return Err(not_found());

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use http::Method;
+use jiff::Timestamp;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -102,6 +103,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("createPortalManual", Method::POST, "/portal-manuals", Needs::Permission(ModifyGuides))
             .summary("Create a manual")
             .creates()
+            .judged(judge_new)
             .run(create),
         Operation::public("updatePortalManual", Method::PATCH, "/portal-manuals/{id}", Needs::Permission(ModifyGuides))
             .summary("Change fields of a manual")
@@ -153,6 +155,19 @@ fn list_of_property(context: &mut Context<'_, '_>, input: OfProperty) -> Result<
     let reaching: HashSet<Uuid> = scopes::reaching(context, EntityType::Manual, &targets)?.into_iter().map(|(manual, _)| manual).collect();
     let rows = records::among(context, reaching.into_iter().collect())?;
     Ok(rows.into_iter().map(|covered| PlacedRow { row: covered.into(), sort_order: None }).collect())
+}
+
+/// The rules over several fields of a new manual.
+fn judge_new(input: Create<ManualFields>) -> Vec<Issue> {
+    let fields = input.0;
+    let mut broken = Vec::new();
+    take_cover(&fields, &mut broken, &[]);
+    take_rules(&fields, &mut broken, &[]);
+    let has_title = fields.title.sent().is_some_and(Option::is_some);
+    let mut manual = Manual::new(Uuid::nil(), String::new(), Moment(Timestamp::UNIX_EPOCH)).answered;
+    fields.apply(&mut manual);
+    broken.extend(issues(&manual, has_title || manual.title_id.is_some(), "title", &[]));
+    broken
 }
 
 fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<ManualView> {

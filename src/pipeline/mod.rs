@@ -9,6 +9,7 @@ mod idempotency;
 mod memory;
 mod rate_limit;
 mod request;
+mod shared_log;
 mod validate;
 
 use std::sync::Arc;
@@ -144,8 +145,16 @@ async fn through(
     let sent = head.clone();
     match operation.effect {
         Effect::Read => {
-            if let Some(caller) = authenticate::recall(service, operation, &head, now) {
-                admit(service, operation, &caller, now, standing)?;
+            let known = match authenticate::recall(service, operation, &head, now) {
+                // What nodes share is asked over the network: between two transactions, not in one.
+                None if operation.surface == Surface::Public && service.limits.are_shared() => {
+                    Some(identify(service, operation, &head, now).await?)
+                }
+                known => known,
+            };
+            if let Some(caller) = known {
+                let agreed = take_shared(service, operation, &caller, now).await;
+                admit(service, operation, &caller, now, agreed, standing)?;
                 if let Some(success) = recall(service, operation, &caller, &head) {
                     return Ok(success);
                 }
@@ -160,7 +169,7 @@ async fn through(
                 .read(move |tx| {
                     let mut taken = None;
                     let answered = authenticate::identify(tx, &shared, operation, &sent, now).and_then(|caller| {
-                        admit(&shared, operation, &caller, now, &mut taken)?;
+                        admit(&shared, operation, &caller, now, None, &mut taken)?;
                         match recall(&shared, operation, &caller, &sent) {
                             Some(success) => Ok(Reading::Done(success)),
                             None => read(tx, &shared, operation, &arguments?, &caller, now, &sent),
@@ -175,9 +184,10 @@ async fn through(
         Effect::Write => {
             let caller = match authenticate::recall(service, operation, &head, now) {
                 Some(caller) => caller,
-                None => service.store.read(move |tx| authenticate::identify(tx, &shared, operation, &sent, now)).await?,
+                None => identify(service, operation, &head, now).await?,
             };
-            admit(service, operation, &caller, now, standing)?;
+            let agreed = take_shared(service, operation, &caller, now).await;
+            admit(service, operation, &caller, now, agreed, standing)?;
             let arguments = head.read(payload, operation).await;
             if let (Needs::ByBody(check), Ok(arguments)) = (operation.needs, &arguments) {
                 check(arguments.body(), caller.access())?;
@@ -192,11 +202,34 @@ async fn through(
     }
 }
 
+/// Who asks, in a transaction of its own.
+async fn identify(service: &Arc<Service>, operation: &'static Operation, head: &Arc<Head>, now: Timestamp) -> Result<Caller> {
+    let (shared, sent) = (service.clone(), head.clone());
+    service.store.read(move |tx| authenticate::identify(tx, &shared, operation, &sent, now)).await
+}
+
+/// The caller's standing with a limit that nodes share, if they do and it is to be had.
+async fn take_shared(service: &Service, operation: &Operation, caller: &Caller, now: Timestamp) -> Option<Standing> {
+    if operation.surface != Surface::Public {
+        return None;
+    }
+    service.limits.take_shared(caller.access().credential, &service.clock, now).await
+}
+
 /// Rate limit, two-factor, permission: with authentication, what every request passes before anything it says is looked at.
-fn admit(service: &Service, operation: &Operation, caller: &Caller, now: Timestamp, standing: &mut Option<Standing>) -> Result<()> {
+///
+/// The limit is the one that nodes have agreed on, or else this process's own.
+fn admit(
+    service: &Service,
+    operation: &Operation,
+    caller: &Caller,
+    now: Timestamp,
+    agreed: Option<Standing>,
+    standing: &mut Option<Standing>,
+) -> Result<()> {
     let access = caller.access();
     if operation.surface == Surface::Public {
-        *standing = service.limits.take(access.credential, service.clock.elapsed(), now);
+        *standing = agreed.or_else(|| service.limits.take(access.credential, service.clock.elapsed(), now));
         if standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
             return Err(Kind::RateLimit.into());
         }

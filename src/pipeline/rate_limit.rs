@@ -2,14 +2,21 @@
 //!
 //! Both windows roll exactly: a credential's log keeps the moment of every accepted request of the last minute, and the
 //! second window is the log's tail. Refused requests do not count.
+//!
+//! The log is this process's own, and with Redis one that all nodes share ([`super::shared_log`]). A test holds one rule
+//! against the other.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
+use super::shared_log::SharedLog;
 use crate::access::Credential;
+use crate::ambient::Clock;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
@@ -27,11 +34,32 @@ pub struct Standing {
     pub retry_after: Option<u64>,
 }
 
+/// Requests that were judged by this process alone because Redis did not answer.
+const FALLBACKS: &str = "vestibule_rate_limit_fallback_total";
+
+/// How many requests each window holds; 0 switches it off.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Windows {
+    pub(super) per_minute: u32,
+    pub(super) per_second: u32,
+}
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Verdict {
+    /// Set on a refusal: how long until the next request may be accepted.
+    pub(super) wait: Option<Duration>,
+    /// Accepted requests in the window that is told.
+    pub(super) used: u32,
+    /// How long until the oldest of them leaves it.
+    pub(super) leaves: Duration,
+}
+
 /// The limits, and who has used how much of them.
 pub struct RateLimits {
-    per_minute: u32,
-    per_second: u32,
+    windows: Windows,
     logs: Mutex<Logs>,
+    shared: Option<Arc<SharedLog>>,
 }
 
 /// Who has used how much, and when those that fell silent were last forgotten.
@@ -45,32 +73,101 @@ impl RateLimits {
     /// Limits of so many requests; 0 switches a window off.
     #[must_use]
     pub fn new(per_minute: u32, per_second: u32) -> Self {
-        Self { per_minute, per_second, logs: Mutex::default() }
+        Self { windows: Windows { per_minute, per_second }, logs: Mutex::default(), shared: None }
     }
 
-    /// Counts a request, or refuses it. `None` where no limit is set.
+    /// The same limits, shared by all nodes with this Redis.
+    pub fn shared_in(self, redis_url: &str) -> Result<Self, String> {
+        let shared = SharedLog::new(redis_url)?;
+        Ok(Self { shared: self.windows.are_any().then(|| Arc::new(shared)), ..self })
+    }
+
+    /// Whether [`RateLimits::take_shared`] is to be asked first.
+    #[must_use]
+    pub fn are_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Connects where limits are shared, and keeps that up beside everything else. Returns after the first attempt, so that
+    /// the first requests already count for all nodes.
+    pub async fn connect(&self, stopped: watch::Receiver<bool>) -> Option<JoinHandle<()>> {
+        let shared = self.shared.clone()?;
+        metrics::counter!(FALLBACKS).increment(0);
+        let attempt = shared.next_attempt();
+        let keeping = tokio::spawn(shared.keep(stopped));
+        attempt.await;
+        Some(keeping)
+    }
+
+    /// Counts a request, or refuses it, in this process alone. `None` where no limit is set.
     ///
     /// `elapsed` is time that only ever passes; `now` is what the wall clock shows, for the header.
     pub fn take(&self, credential: Credential, elapsed: Duration, now: Timestamp) -> Option<Standing> {
-        if self.per_minute == 0 && self.per_second == 0 {
+        if !self.windows.are_any() {
             return None;
         }
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        if elapsed.saturating_sub(logs.swept) >= MINUTE {
-            logs.of.retain(|_, log| log.back().is_some_and(|last| elapsed.saturating_sub(*last) < MINUTE));
-            logs.swept = elapsed;
+        Some(take(logs.of(credential, elapsed), self.windows, elapsed).standing(self.windows, now))
+    }
+
+    /// Counts a request, or refuses it, for all nodes. `None` where nodes share no limit, and where it could not be asked:
+    /// then [`RateLimits::take`] decides. It is asked over the network, so no transaction may be open.
+    pub async fn take_shared(&self, credential: Credential, clock: &Clock, now: Timestamp) -> Option<Standing> {
+        let shared = self.shared.as_ref()?;
+        let Some(verdict) = shared.take(&credential.key(), self.windows, clock.staged()).await else {
+            metrics::counter!(FALLBACKS).increment(1);
+            return None;
+        };
+        if verdict.wait.is_none() {
+            // What this process accepted counts here, too, so that it does not start from nothing when Redis goes.
+            let elapsed = clock.elapsed();
+            let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+            let log = logs.of(credential, elapsed);
+            forget(log, self.windows, elapsed);
+            log.push_back(elapsed);
         }
-        let log = logs.of.entry(credential).or_default();
-        Some(take(log, self.per_minute, self.per_second, elapsed, now))
+        Some(verdict.standing(self.windows, now))
     }
 }
 
-fn take(log: &mut VecDeque<Duration>, per_minute: u32, per_second: u32, elapsed: Duration, now: Timestamp) -> Standing {
-    let kept = if per_minute == 0 { SECOND } else { MINUTE };
-    while log.front().is_some_and(|first| elapsed.saturating_sub(*first) >= kept) {
-        log.pop_front();
+impl Logs {
+    fn of(&mut self, credential: Credential, elapsed: Duration) -> &mut VecDeque<Duration> {
+        if elapsed.saturating_sub(self.swept) >= MINUTE {
+            self.of.retain(|_, log| log.back().is_some_and(|last| elapsed.saturating_sub(*last) < MINUTE));
+            self.swept = elapsed;
+        }
+        self.of.entry(credential).or_default()
     }
-    let wait = [(per_minute, MINUTE), (per_second, SECOND)]
+}
+
+impl Windows {
+    fn are_any(self) -> bool {
+        self.per_minute > 0 || self.per_second > 0
+    }
+
+    /// The window that headers describe, which is the longer one: its limit and its length.
+    fn told(self) -> (u32, Duration) {
+        if self.per_minute == 0 { (self.per_second, SECOND) } else { (self.per_minute, MINUTE) }
+    }
+}
+
+impl Verdict {
+    fn standing(self, windows: Windows, now: Timestamp) -> Standing {
+        let (limit, _) = windows.told();
+        let reset = now.checked_add(self.leaves).unwrap_or(now);
+        Standing {
+            limit,
+            remaining: limit.saturating_sub(self.used),
+            reset: reset.as_second() + i64::from(reset.subsec_nanosecond() > 0),
+            retry_after: self.wait.map(|wait| whole_seconds(wait).max(1)),
+        }
+    }
+}
+
+/// Judges a request, and counts it if it is accepted. `rate_limit.lua` is this rule for the log that is shared.
+fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> Verdict {
+    forget(log, windows, elapsed);
+    let wait = [(windows.per_minute, MINUTE), (windows.per_second, SECOND)]
         .into_iter()
         .filter(|(limit, _)| *limit > 0)
         .filter_map(|(limit, window)| wait(log, limit, window, elapsed))
@@ -78,15 +175,17 @@ fn take(log: &mut VecDeque<Duration>, per_minute: u32, per_second: u32, elapsed:
     if wait.is_none() {
         log.push_back(elapsed);
     }
-    let (limit, window) = if per_minute == 0 { (per_second, SECOND) } else { (per_minute, MINUTE) };
+    let (_, window) = windows.told();
     let used = u32::try_from(log.len()).unwrap_or(u32::MAX);
     let leaves = log.front().map_or(Duration::ZERO, |first| (*first + window).saturating_sub(elapsed));
-    let reset = now.checked_add(leaves).unwrap_or(now);
-    Standing {
-        limit,
-        remaining: limit.saturating_sub(used),
-        reset: reset.as_second() + i64::from(reset.subsec_nanosecond() > 0),
-        retry_after: wait.map(|wait| whole_seconds(wait).max(1)),
+    Verdict { wait, used, leaves }
+}
+
+/// Drops what no window counts any more.
+fn forget(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) {
+    let (_, window) = windows.told();
+    while log.front().is_some_and(|first| elapsed.saturating_sub(*first) >= window) {
+        log.pop_front();
     }
 }
 

@@ -87,16 +87,18 @@ impl SharedLog {
     /// Keeps a connection, or looks for one, until it is stopped. What changes is said once each time.
     pub(super) async fn keep(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
         tokio::select! {
-            // A sender that has gone means the end, too.
-            _ = stopped.wait_for(|is_stopped| *is_stopped) => {}
+            () = turned(&mut stopped) => {}
             () = self.keep_on() => {}
         }
     }
 
-    /// Something happens with each attempt to connect: whether it succeeded is not told.
-    pub(super) fn attempts(&self) -> impl Future<Output = ()> + use<> {
+    /// The end of the next attempt to connect, however it goes.
+    pub(super) fn next_attempt(&self) -> impl Future<Output = ()> + use<> {
         let mut link = self.link.subscribe();
-        async move { drop(link.changed().await) }
+        async move {
+            // The sender is gone only when the process ends.
+            let _ = link.changed().await;
+        }
     }
 
     async fn keep_on(&self) {
@@ -110,9 +112,11 @@ impl SharedLog {
                     }
                     was_up = true;
                     self.link.send_replace(Link::Up(number, connection));
-                    self.until_lost(number).await;
+                    self.until_lost().await;
                 }
-                Err(cause) => drop(self.link.send_replace(Link::Down(cause))),
+                Err(cause) => {
+                    self.link.send_replace(Link::Down(cause));
+                }
             }
             if was_up {
                 tracing::warn!(cause = self.cause(), "Redis does not answer: each node counts rate limits by itself");
@@ -130,12 +134,11 @@ impl SharedLog {
         Ok(connection)
     }
 
-    async fn until_lost(&self, number: u64) {
+    async fn until_lost(&self) {
         let mut link = self.link.subscribe();
         while timeout(TRY_EVERY, link.wait_for(|link| matches!(link, Link::Down(_)))).await.is_err() {
             self.take(NOBODY, NOBODYS, None).await;
         }
-        debug_assert!(self.connection().is_none(), "connection {number} is given up");
     }
 
     /// Asks over a connection; the reason where that comes to nothing.
@@ -181,6 +184,12 @@ impl SharedLog {
             is_it
         });
     }
+}
+
+/// Waits for a turn of the switch.
+async fn turned(stopped: &mut watch::Receiver<bool>) {
+    // A sender that has gone means the end, too.
+    let _ = stopped.wait_for(|is_stopped| *is_stopped).await;
 }
 
 #[cfg(test)]

@@ -36,6 +36,17 @@ impl Issues {
         self.0.keys().any(|failing| path.starts_with(failing) || failing.starts_with(path))
     }
 
+    /// The input without the fields in which something was found wrong.
+    fn without_failing(&self, input: &Value) -> Value {
+        let mut rest = input.clone();
+        for path in self.0.keys() {
+            if let (Some(Step::Key(name)), Some(fields)) = (path.first(), rest.as_object_mut()) {
+                fields.remove(name);
+            }
+        }
+        rest
+    }
+
     /// A query parameter is named as a whole, whichever of its values fails.
     fn of_parameters(self) -> Self {
         let mut whole = Self::default();
@@ -117,6 +128,13 @@ impl Shape {
         }
         for error in self.validator.iter_errors(&input) {
             self.report(&error, &mut issues);
+        }
+        if let Some(rules) = operation.rules.as_ref().filter(|_| !issues.0.is_empty()) {
+            for Issue { path, message } in rules(&issues.without_failing(&input)) {
+                if !issues.concerns(&path) {
+                    issues.add(path, message);
+                }
+            }
         }
         if !operation.has_body() {
             issues = issues.of_parameters();

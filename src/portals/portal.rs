@@ -21,6 +21,15 @@ pub enum CommunicationMethod {
 }
 
 impl CommunicationMethod {
+    /// The field of the number it opens.
+    const fn number_field(self) -> &'static str {
+        match self {
+            Self::Whatsapp => "supportWhatsapp",
+            Self::Text => "supportTextPhone",
+            Self::Phone => "supportPhone",
+        }
+    }
+
     /// What a phone opens to reach a number in international form.
     #[must_use]
     pub fn link(self, number: &str) -> String {
@@ -206,6 +215,19 @@ impl Creatable for PortalFields {
 }
 
 impl PortalFields {
+    /// The issue of a create whose method of contact has no number beside it.
+    #[must_use]
+    pub fn contact_issue(&self) -> Option<Issue> {
+        let method = self.communication_method.sent().copied().flatten()?;
+        let number = match method {
+            CommunicationMethod::Whatsapp => &self.support_whatsapp,
+            CommunicationMethod::Text => &self.support_text_phone,
+            CommunicationMethod::Phone => &self.support_phone,
+        };
+        let is_sent = number.sent().is_some_and(Option::is_some);
+        (!is_sent).then(|| Issue::new(&["communicationMethod"], format!("the communication method needs {}", method.number_field())))
+    }
+
     /// Overwrites everything that was sent but `isDefault` and the copy, which concern more than this portal.
     ///
     /// Phone numbers have been judged; those without a prefix are read as of `country`.
@@ -250,11 +272,7 @@ pub fn contact_issue(portal: &Portal, is_method_sent: bool, base: &[&str]) -> Op
     if portal.number_for(method).is_some() {
         return None;
     }
-    let number = match method {
-        CommunicationMethod::Whatsapp => "supportWhatsapp",
-        CommunicationMethod::Text => "supportTextPhone",
-        CommunicationMethod::Phone => "supportPhone",
-    };
+    let number = method.number_field();
     let field = if is_method_sent { "communicationMethod" } else { number };
     Some(Issue::new(&[base, &[field]].concat(), format!("the communication method needs {number}")))
 }

@@ -1,6 +1,7 @@
 //! getPrecheckStep, createPrecheckStep, updatePrecheckStep.
 
 use http::Method;
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
@@ -69,6 +70,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
             .summary("Create a step; it is assigned to nothing yet")
             .creates()
+            .judged(judge_new)
             .run(create),
         Operation::public("updatePrecheckStep", Method::PATCH, "/precheck-steps/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a step")
@@ -88,6 +90,17 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
         questions: step.questions,
         damage_waivers,
     })
+}
+
+/// The rules over several fields of a new step, without those that need the organization.
+fn judge_new(input: Create<StepFields>) -> Vec<Issue> {
+    let fields = input.0;
+    let title = fields.title(true, &[]).err();
+    let sent = fields.sent_ends();
+    let step_type = fields.step_type.sent().copied().unwrap_or(StepType::Main);
+    let mut step = Step::new(Uuid::nil(), step_type, String::new(), Moment(Timestamp::UNIX_EPOCH));
+    fields.apply(&mut step);
+    issues(&step, sent, &[]).into_iter().chain(title).collect()
 }
 
 fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Written> {

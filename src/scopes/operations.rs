@@ -12,6 +12,7 @@ use super::{EntityType, Scopes, Target, TargetKind, add, assign_portal, remove, 
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::field::Field;
 use crate::operation::{Basis, Needs, Operation};
 use crate::platform::{Kind, exists};
 use crate::portals::{self, Coverage};
@@ -35,13 +36,13 @@ struct WriteScopes {
     entity_type: EntityType,
     entity_id: Uuid,
     #[serde(default)]
-    property_ids: Option<Vec<Uuid>>,
+    property_ids: Field<Vec<Uuid>>,
     #[serde(default)]
-    property_group_ids: Option<Vec<Uuid>>,
+    property_group_ids: Field<Vec<Uuid>>,
     #[serde(default)]
-    tag_ids: Option<Vec<Uuid>>,
+    tag_ids: Field<Vec<Uuid>>,
     #[serde(default)]
-    portal_settings_ids: Option<Vec<Uuid>>,
+    portal_settings_ids: Field<Vec<Uuid>>,
 }
 
 /// What a write does with the assignments sent.
@@ -54,7 +55,7 @@ enum Change {
 
 impl WriteScopes {
     fn targets(&self) -> BTreeSet<Target> {
-        let of = |kind, ids: &Option<Vec<Uuid>>| ids.iter().flatten().map(|id| (kind, *id)).collect::<Vec<_>>();
+        let of = |kind, ids: &Field<Vec<Uuid>>| ids.sent().into_iter().flatten().map(|id| (kind, *id)).collect::<Vec<_>>();
         let sent = [
             of(TargetKind::Property, &self.property_ids),
             of(TargetKind::PropertyGroup, &self.property_group_ids),
@@ -91,7 +92,7 @@ fn list(context: &mut Context<'_, '_>, input: OfEntity) -> Result<Scopes> {
 
 fn write(context: &mut Context<'_, '_>, input: &WriteScopes, change: Change) -> Result<Scopes> {
     let takes_portals = input.entity_type == EntityType::PrecheckStep;
-    if !takes_portals && input.portal_settings_ids.as_ref().is_some_and(|ids| !ids.is_empty()) {
+    if !takes_portals && input.portal_settings_ids.sent().is_some_and(|ids| !ids.is_empty()) {
         return Err(Error::invalid(&["portalSettingsIds"], "cannot be assigned to portals"));
     }
     find_entity(context, input.entity_type, input.entity_id)?;

@@ -5,6 +5,7 @@ mod docs;
 mod files;
 mod observe;
 pub mod openapi;
+mod reading;
 mod router;
 mod tools;
 

@@ -13,10 +13,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get, on, post};
 use futures_util::FutureExt as _;
 use http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
+    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use http_body_util::{BodyExt as _, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -28,6 +28,7 @@ use uuid::Uuid;
 
 use super::answers::{self, Wishes};
 use super::observe::{self, Metrics, Served};
+use super::reading::Reading;
 use super::{docs, files, openapi, tools};
 use crate::error::{Error, Kind};
 use crate::format;
@@ -105,6 +106,8 @@ async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, nex
     let started = service.clock.elapsed();
     let method = request.method().clone();
     request.extensions_mut().insert(RequestId(id));
+    let is_persistent = matches!(request.version(), Version::HTTP_10 | Version::HTTP_11);
+    let (request, reading) = Reading::watch(request);
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|panic| {
         let reason = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -113,6 +116,10 @@ async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, nex
     });
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         response.headers_mut().insert("x-request-id", value);
+    }
+    if is_persistent && !reading.is_over() {
+        // What is left of the body is not waited for, so the connection ends here; a client that knows opens another.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     let took = service.clock.elapsed().saturating_sub(started);
     let operation = response.extensions().get::<Served>().map_or("-", |served| served.0);

@@ -16,7 +16,7 @@ use url::Url;
 use uuid::Uuid;
 
 use super::delivery::{Delivery, MAX_FAILURES, Status};
-use super::room::{Place, Room};
+use super::room::{Place, Room, Send};
 use super::subscriptions::DisabledReason;
 use crate::error::Result;
 use crate::values;
@@ -47,6 +47,8 @@ store::statements! {
     /// When the next delivery becomes due, of those that are not due yet.
     NEXT = "select next_attempt_at from webhook_delivery
         where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
+    /// When the next lease runs out: what a node left behind that went down is due again then.
+    NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null and leased_until > ?1 order by leased_until limit 1";
     /// Whether a claim still holds.
     HELD = "select id from webhook_delivery where organization_id = ?1 and id = ?2 and leased_until = ?3 and status = 'pending'";
     /// Gives a delivery back, as it stands now.
@@ -176,22 +178,25 @@ pub(super) fn claim(tx: &mut Transaction<'_>, room: &Room, due: Timestamp, until
 /// A row of DUE with a place to send it, if there is one.
 fn claimed(row: &Row, room: &Room, until: Timestamp) -> Result<Option<Claimed>> {
     let claim = Claim { id: row.get(0)?, organization: row.get(1)?, subscription: row.get(2)?, until };
-    let Some(place) = room.enter(&host(&row.get::<String>(3)?), claim.subscription) else { return Ok(None) };
+    let target: String = row.get(3)?;
+    let url = Url::parse(&target).ok();
+    // A URL that leads nowhere is a host of its own, which the guard will refuse.
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or(&target);
+    let port = url.as_ref().and_then(Url::port_or_known_default).unwrap_or_default();
+    let send = Send { organization: claim.organization, subscription: claim.subscription, host, port };
+    let Some(place) = room.enter(send) else { return Ok(None) };
     let RawJson(doc) = row.get(4)?;
     Ok(Some(Claimed { claim, doc, place }))
 }
 
-/// The host of a URL and its port, since what listens there is what may be slow; the URL itself where it has none, which
-/// the guard will refuse.
-fn host(url: &str) -> String {
-    let parsed = Url::parse(url).ok();
-    let host = parsed.as_ref().and_then(|url| Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?)));
-    host.unwrap_or_else(|| url.to_owned())
-}
-
 /// When the next delivery becomes due after `now`.
 pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Option<Timestamp>> {
-    Ok(tx.row(&NEXT, &values![now])?.map(|row| row.get(0)).transpose()?)
+    let mut next: Option<Timestamp> = None;
+    for statement in [&NEXT, &NEXT_LEASE] {
+        let found = tx.row(statement, &values![now])?.map(|row| row.get(0)).transpose()?;
+        next = [next, found].into_iter().flatten().min();
+    }
+    Ok(next)
 }
 
 /// Records what came of a delivery; the reason where that disabled its subscription.

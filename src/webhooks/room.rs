@@ -1,4 +1,5 @@
-//! How much is sent at once: so much in all, and so much to one host, so that a slow receiver delays only itself.
+//! How much is sent at once: so much in all, and so much to one target, to one host and for one organization, so that a
+//! slow receiver delays only itself.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,9 +7,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use uuid::Uuid;
 
 /// Deliveries under way at once.
-const SENDS: usize = 64;
-/// Deliveries under way at once to one host.
-const SENDS_A_HOST: usize = 8;
+const SENDS: usize = 1_024;
+
+/// What has a share of the room.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Share {
+    /// Everything an organization has sent.
+    Organization(Uuid),
+    /// Everything that is sent to a host, whichever port.
+    Host(String),
+    /// What is sent to one port of a host.
+    Target(String),
+}
+
+impl Share {
+    /// How many deliveries under way it may have.
+    const fn limit(&self) -> usize {
+        match self {
+            Self::Organization(_) => 256,
+            Self::Host(_) => 64,
+            Self::Target(_) => 8,
+        }
+    }
+}
 
 /// The places for sends of this process.
 #[derive(Clone, Default)]
@@ -17,21 +38,34 @@ pub(super) struct Room(Arc<Mutex<Sends>>);
 #[derive(Default)]
 struct Sends {
     count: usize,
-    /// Hosts that something is being sent to.
-    hosts: HashMap<String, Host>,
+    shares: HashMap<Share, Used>,
 }
 
+/// What is used of a share.
 #[derive(Default)]
-struct Host {
+struct Used {
     count: usize,
-    /// Subscriptions seen to lead there.
+    /// Subscriptions seen to use it.
     subscriptions: HashSet<Uuid>,
+}
+
+/// Who sends where to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Send<'s> {
+    /// Whose delivery it is.
+    pub organization: Uuid,
+    /// Of which subscription.
+    pub subscription: Uuid,
+    /// The name or address it goes to.
+    pub host: &'s str,
+    /// The port there.
+    pub port: u16,
 }
 
 /// A place taken; given back when dropped, also by a panic.
 pub(super) struct Place {
     room: Room,
-    host: String,
+    shares: [Share; 3],
 }
 
 impl Room {
@@ -40,27 +74,38 @@ impl Room {
         SENDS.saturating_sub(self.sends().count)
     }
 
-    /// Takes a place for a delivery of a subscription to its host, where there is one.
-    pub(super) fn enter(&self, host: &str, subscription: Uuid) -> Option<Place> {
+    /// Takes a place, where there is one in all and in every share.
+    pub(super) fn enter(&self, send: Send<'_>) -> Option<Place> {
         let mut sends = self.sends();
         if sends.count >= SENDS {
             return None;
         }
-        let there = sends.hosts.entry(host.to_owned()).or_default();
-        there.subscriptions.insert(subscription);
-        if there.count >= SENDS_A_HOST {
+        let Send { organization, subscription, host, port } = send;
+        let shares = [Share::Organization(organization), Share::Host(host.to_owned()), Share::Target(format!("{host}:{port}"))];
+        let mut has_room = true;
+        for share in &shares {
+            let used = sends.shares.entry(share.clone()).or_default();
+            used.subscriptions.insert(subscription);
+            has_room &= used.count < share.limit();
+        }
+        if !has_room {
+            // What nothing is sent to is not kept in mind.
+            sends.shares.retain(|_, used| used.count > 0);
             return None;
         }
-        there.count += 1;
+        for share in &shares {
+            sends.shares.entry(share.clone()).or_default().count += 1;
+        }
         sends.count += 1;
-        Some(Place { room: self.clone(), host: host.to_owned() })
+        Some(Place { room: self.clone(), shares })
     }
 
-    /// Subscriptions seen to lead to a host that has no place left.
+    /// Subscriptions seen to use a share that has no place left.
     pub(super) fn crowded(&self) -> Vec<Uuid> {
         let sends = self.sends();
-        let full = sends.hosts.values().filter(|host| host.count >= SENDS_A_HOST);
-        full.flat_map(|host| host.subscriptions.iter().copied()).collect()
+        let full = sends.shares.iter().filter(|(share, used)| used.count >= share.limit());
+        let crowded: HashSet<Uuid> = full.flat_map(|(_, used)| used.subscriptions.iter().copied()).collect();
+        crowded.into_iter().collect()
     }
 
     fn sends(&self) -> MutexGuard<'_, Sends> {
@@ -72,10 +117,12 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut sends = self.room.sends();
         sends.count = sends.count.saturating_sub(1);
-        let Some(there) = sends.hosts.get_mut(&self.host) else { return };
-        there.count = there.count.saturating_sub(1);
-        if there.count == 0 {
-            sends.hosts.remove(&self.host);
+        for share in &self.shares {
+            let Some(used) = sends.shares.get_mut(share) else { continue };
+            used.count = used.count.saturating_sub(1);
+            if used.count == 0 {
+                sends.shares.remove(share);
+            }
         }
     }
 }
@@ -84,32 +131,53 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    fn id(number: u128) -> Uuid {
-        Uuid::from_u128(number)
+    fn id(number: usize) -> Uuid {
+        Uuid::from_u128(number as u128)
+    }
+
+    /// Takes places one after another until there is none; how many there were.
+    fn fill(room: &Room, send: impl Fn(usize) -> (usize, String, u16)) -> Vec<Place> {
+        let place = |number: usize| {
+            let (organization, host, port) = send(number);
+            room.enter(Send { organization: id(organization), subscription: id(10_000 + number), host: &host, port })
+        };
+        (0..2_000).map_while(place).collect()
     }
 
     #[test]
-    fn one_host_takes_a_part_of_the_room_only() {
+    fn a_target_a_host_and_an_organization_take_a_part_of_the_room_only() {
         let room = Room::default();
-        let mut places: Vec<_> = (0..8).map(|number| room.enter("slow.example", id(number)).unwrap()).collect();
-        assert!(room.enter("slow.example", id(8)).is_none());
-        assert!(room.enter("quick.example", id(9)).is_some());
+        let target = fill(&room, |number| (number, "slow.example".into(), 443));
+        assert_eq!(target.len(), 8);
+        let host = fill(&room, |number| (number, "slow.example".into(), 1_000 + u16::try_from(number).unwrap()));
+        assert_eq!(host.len(), 64 - 8);
+        let organization = fill(&room, |number| (7_777, format!("{number}.example"), 443));
+        assert_eq!(organization.len(), 256);
+        assert!(room.enter(Send { organization: id(1), subscription: id(1), host: "quick.example", port: 443 }).is_some());
+    }
+
+    #[test]
+    fn the_crowded_are_those_who_share_what_is_full() {
+        let room = Room::default();
+        let mut places = fill(&room, |number| (number, "slow.example".into(), 443));
+        let other = room.enter(Send { organization: id(1), subscription: id(1), host: "quick.example", port: 443 });
         let mut crowded = room.crowded();
         crowded.sort();
-        assert_eq!(crowded, (0..9).map(id).collect::<Vec<_>>());
+        // The eight that have places, and the one that got none.
+        assert_eq!(crowded, (10_000..10_009).map(id).collect::<Vec<_>>());
         places.pop();
         assert!(room.crowded().is_empty());
-        assert!(room.enter("slow.example", id(8)).is_some());
+        drop((places, other));
+        assert!(room.sends().shares.is_empty());
     }
 
     #[test]
     fn the_room_is_full_at_some_point_and_empty_again_later() {
         let room = Room::default();
-        let places: Vec<_> = (0..64).map(|number| room.enter(&format!("{}.example", number % 16), id(number)).unwrap()).collect();
-        assert_eq!(room.free(), 0);
-        assert!(room.enter("another.example", id(64)).is_none());
+        let places = fill(&room, |number| (number % 16, format!("{}.example", number % 256), 443));
+        assert_eq!((places.len(), room.free()), (SENDS, 0));
         drop(places);
-        assert_eq!(room.free(), 64);
-        assert!(room.crowded().is_empty() && room.sends().hosts.is_empty());
+        assert_eq!(room.free(), SENDS);
+        assert!(room.crowded().is_empty() && room.sends().shares.is_empty());
     }
 }

@@ -78,9 +78,12 @@ impl Place {
     }
 }
 
+/// Credentials by their organizations.
+type Lapsed = BTreeSet<(Uuid, String)>;
+
 /// Credentials that may not hear of something they are subscribed to, among those of a batch of subscriptions; and where to
 /// go on, if there is more.
-fn look(tx: &mut Transaction<'_>, from: &Place, now: Timestamp) -> Result<(BTreeSet<(Uuid, String)>, Option<Place>)> {
+fn look(tx: &mut Transaction<'_>, from: &Place, now: Timestamp) -> Result<(Lapsed, Option<Place>)> {
     let rows = tx.rows(&ACTIVE, &values![from.organization, &from.credential, from.created_at, from.id, BATCH])?;
     let mut accesses: BTreeMap<(Uuid, String), Option<Access>> = BTreeMap::new();
     let mut lapsed = BTreeSet::new();

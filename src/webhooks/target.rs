@@ -7,12 +7,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::sync::Semaphore;
 use url::{Host, Url};
 
 /// How long a name may take to resolve.
@@ -78,16 +79,26 @@ impl Names {
     /// The addresses of a name; none where there are none, or not in time.
     async fn ask(&self, name: &str) -> Vec<SocketAddr> {
         match self {
-            Self::System => match tokio::time::timeout(LOOKUP_LIMIT, tokio::net::lookup_host((name, 0))).await {
-                Ok(Ok(found)) => found.collect(),
-                Ok(Err(_)) | Err(_) => Vec::new(),
-            },
+            Self::System => tokio::time::timeout(LOOKUP_LIMIT, look_up(name.to_owned())).await.unwrap_or_default(),
             Self::Written(table) => {
                 let table = table.lock().unwrap_or_else(PoisonError::into_inner);
                 table.get(name).into_iter().flatten().map(|ip| SocketAddr::new(*ip, 0)).collect()
             }
         }
     }
+}
+
+/// The addresses of a name, as the system has them. A lookup blocks a thread for as long as the name's server likes,
+/// whoever still waits for it: so there are no more than some at once.
+async fn look_up(name: String) -> Vec<SocketAddr> {
+    static LOOKUPS: Semaphore = Semaphore::const_new(64);
+    let Ok(permit) = LOOKUPS.acquire().await else { return Vec::new() };
+    let looked_up = tokio::task::spawn_blocking(move || {
+        let found = (name.as_str(), 0).to_socket_addrs().map(Iterator::collect);
+        drop(permit);
+        found
+    });
+    looked_up.await.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// Why a name leads nowhere.
@@ -260,13 +271,9 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
 /// The IPv4 address that an IPv6 address only wraps; the address itself where it wraps none.
 fn inside(ip: IpAddr) -> IpAddr {
     let IpAddr::V6(wrapper) = ip else { return ip };
-    // Of the form of an IPv4-compatible address, and none.
-    if wrapper.is_unspecified() || wrapper.is_loopback() {
-        return ip;
-    }
     match wrapper.segments() {
-        // IPv4-compatible and IPv4-mapped.
-        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        // IPv4-mapped.
+        [0, 0, 0, 0, 0, 0xffff, high, low]
         // NAT64, by the well-known prefix and by the local one. The local one may hold the address elsewhere, which only
         // its network knows: whatever is not written in this form is left as it is, and so is not public.
         | [0x0064, 0xff9b, 0 | 1, 0, 0, 0, high, low]
@@ -537,7 +544,6 @@ mod tests {
             let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
             for wrapper in [
                 ip.to_ipv6_mapped(),
-                ip.to_ipv6_compatible(),
                 Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low),
                 Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1),
             ] {

@@ -1,5 +1,6 @@
 //! One integration binary: the real server over HTTP, on SQLite and on PostgreSQL.
 
+mod backup;
 mod brandings;
 mod categories;
 mod checkin;
@@ -27,6 +28,7 @@ mod process;
 mod reading;
 mod rebinding;
 mod receivers;
+mod redis;
 mod scopes;
 mod search;
 mod store;
@@ -34,4 +36,5 @@ mod support;
 mod targets;
 mod tools;
 mod translator;
+mod webhook_log;
 mod webhooks;

@@ -7,7 +7,7 @@ use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::checkin::{House, id};
+use crate::checkin::{House, id, with};
 use crate::support::{Answer, App, new_id, on_both};
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -117,6 +117,26 @@ async fn text(house: &House<'_>, table: &str, english: &str, spanish: &str) -> V
     let path = format!("/translations/{}/entries/es", created.as_str().unwrap());
     house.api.ok(Method::PUT, &path, Some(json!({ "text": spanish }))).await;
     created
+}
+
+/// A heading for manuals.
+async fn heading(house: &House<'_>, title: &str) -> Value {
+    house.api.post("/portal-manual-categories", json!({ "title": title })).await.data()["id"].clone()
+}
+
+/// An active manual, assigned to the flat and younger than any before.
+async fn manual(house: &House<'_>, more: Value) -> Uuid {
+    house.org.app.clock.advance(Duration::from_millis(5));
+    let fields = json!({ "nickname": "for the team", "isActive": true, "propertyId": house.flat });
+    id(&house.api.post("/portal-manuals", with(fields, more)).await.data()["id"])
+}
+
+/// The card of a manual.
+fn reading(page: &str, manual: Uuid) -> &str {
+    let from = page.find(&format!("id=\"manual-{manual}\"")).unwrap_or_else(|| panic!("no card of {manual}: {page}"));
+    let card = &page[from..];
+    let next = card.find("class=\"manual\"").into_iter().chain(card.find("</section>")).min();
+    &card[..next.unwrap_or(card.len())]
 }
 
 /// What the platform reads of the stay.
@@ -426,6 +446,64 @@ on_both! {
         assert_eq!(action(&page, "/messages"), Some(format!("/guests/stay/{}/messages#messages", house.token)));
         let answer = browser.post("/messages", &[("text", "Hello")]).await;
         assert_eq!(answer.header("location"), Some(format!("/guests/stay/{}?note=sent#messages", house.token).as_str()));
+    }
+}
+
+// What there is to read.
+on_both! {
+    async fn manuals_stand_under_their_headings(app: App) {
+        let house = House::build(&app).await;
+        let (away, home) = (heading(&house, "Getting <b>away</b>").await, heading(&house, "At home").await);
+        heading(&house, "Nothing").await;
+        house.api.post("/portal-manual-categories/reorder", json!({ "orderedIds": [home, away] })).await.data();
+        let field = house.org.record("custom_field", json!({ "name": "Door code", "value": "<b>4711</b>\nthen #" })).await;
+        let door = manual(&house, json!({ "displayMode": "pms_variable", "customFieldId": field, "iconName": "key-round" })).await;
+        let bus = manual(&house, json!({ "title": "Bus", "manualCategoryId": away, "videoUrl": "https://video.example/1?a=b&c=d" })).await;
+        let body = "Network **Casa**\npassword `1234`\n\n<script>alert(1)</script>\n\n[map](https://map.example)";
+        let wifi = json!({
+            "title": "<i>Wi-Fi</i>", "manualCategoryId": home, "description": body, "imageUrl": "https://a.example/1.jpg?a=b&c=d",
+        });
+        let wifi = manual(&house, wifi).await;
+        let bare = manual(&house, json!({ "title": "Be kind", "manualCategoryId": home })).await;
+
+        let browser = Browser::new(&house);
+        let page = browser.open("?language=es").await;
+        let titles = ["At home", "Getting &#60;b&#62;away&#60;/b&#62;", "Información útil"];
+        let places = titles.map(|title| page.find(&format!("<h2>{title}</h2>")).unwrap_or_else(|| panic!("no {title}: {page}")));
+        let cards = [wifi, bare, bus, door].map(|manual| page.find(&format!("id=\"manual-{manual}\"")).unwrap());
+        assert!([places[0], cards[0], cards[1], places[1], cards[2], places[2], cards[3]].is_sorted(), "in portal order: {page}");
+        lacks(&page, &["<h2>Nothing</h2>", "for the team", "key-round", "alert(1)"]);
+
+        shows(reading(&page, wifi), &[
+            "<span class=\"title\">&#60;i&#62;Wi-Fi&#60;/i&#62;</span>",
+            "<img class=\"cover\" src=\"https://a.example/1.jpg?a=b&#38;c=d\" alt=\"\"",
+            "<div class=\"prose\"><p>Network <strong>Casa</strong><br>\npassword <code>1234</code></p>",
+            "<a href=\"https://map.example\" rel=\"noopener noreferrer nofollow\">map</a>",
+        ]);
+        let video = "href=\"https://video.example/1?a=b&#38;c=d\">Ver el vídeo</a>";
+        shows(reading(&page, bus), &[video]);
+        shows(reading(&page, door), &["<span class=\"title\">Door code</span>", "&lt;b&gt;4711", "<br>then"]);
+        shows(&page, &[&format!("<div class=\"manual\" id=\"manual-{bare}\">")]);
+        shows(&page, &[&format!("<details class=\"manual\" id=\"manual-{wifi}\">")]);
+
+        house.org.delete_record("custom_field", field).await;
+        let page = browser.open("?language=fr").await;
+        shows(&page, &["Voir la vidéo"]);
+        lacks(&page, &["Bon à savoir", &door.to_string()]);
+    }
+
+    async fn a_manual_is_read_without_a_portal(app: App) {
+        let org = app.org().await;
+        let flat = org.property(None, &[]).await;
+        let token = org.stay_token(org.reservation(Some(flat)).await).await;
+        let browser = Browser { app: &app, http: app.http.clone(), token };
+        let not_yet = "Your host has not set up this page yet.";
+        shows(&browser.open("").await, &[not_yet]);
+        let fields = json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "isActive": true, "propertyId": flat });
+        org.key().await.post("/portal-manuals", fields).await.data();
+        let page = browser.open("").await;
+        shows(&page, &["<h2>Good to know</h2>", "<span class=\"title\">Wi-Fi</span>"]);
+        lacks(&page, &[not_yet]);
     }
 }
 

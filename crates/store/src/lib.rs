@@ -9,6 +9,7 @@
 //!
 //! This crate knows no word of the product's domain.
 
+mod backup;
 mod error;
 mod job;
 mod postgres;
@@ -16,6 +17,7 @@ mod sqlite;
 mod statement;
 mod value;
 
+use std::path::Path;
 use std::time::Duration;
 
 pub use error::{Error, Result};
@@ -68,14 +70,10 @@ pub struct Load {
 impl Store {
     /// Opens `sqlite:PATH` or `postgres://…`, after bringing its schema up to date. Blocks.
     pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
-        if let Some(path) = url.strip_prefix("sqlite:") {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            return sqlite::Sqlite::open(path.as_ref(), &migrations.sqlite).map(|s| Self(Backend::Sqlite(s)));
+        match place(url)? {
+            Place::Sqlite(path) => sqlite::Sqlite::open(path, &migrations.sqlite).map(|s| Self(Backend::Sqlite(s))),
+            Place::Postgres => postgres::Postgres::open(url, &migrations.postgres).map(|p| Self(Backend::Postgres(p))),
         }
-        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return postgres::Postgres::open(url, &migrations.postgres).map(|p| Self(Backend::Postgres(p)));
-        }
-        Err(Error::Configuration("a database URL begins with sqlite: or postgres://".into()))
     }
 
     /// Runs `work` in a read-only transaction.
@@ -148,6 +146,31 @@ impl Store {
             Backend::Postgres(postgres) => postgres.load(),
         }
     }
+}
+
+/// Copies a SQLite database as it is now into `file`, which must be empty, while others may be writing to it. Blocks.
+pub fn back_up(url: &str, file: &Path) -> Result<()> {
+    match place(url)? {
+        Place::Sqlite(path) => backup::back_up(path, file),
+        Place::Postgres => Err(Error::Configuration("PostgreSQL is backed up by its own pg_dump: pg_dump -Fc -f FILE URL".into())),
+    }
+}
+
+/// Where a URL says that a database is.
+enum Place<'u> {
+    Sqlite(&'u Path),
+    Postgres,
+}
+
+fn place(url: &str) -> Result<Place<'_>> {
+    if let Some(path) = url.strip_prefix("sqlite:") {
+        let path = path.strip_prefix("//").unwrap_or(path);
+        return Ok(Place::Sqlite(Path::new(if path.is_empty() { "vestibule.db" } else { path })));
+    }
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        return Ok(Place::Postgres);
+    }
+    Err(Error::Configuration("a database URL begins with sqlite: or postgres://".into()))
 }
 
 /// An open transaction.

@@ -142,8 +142,7 @@ fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
 }
 
 fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
-    let path: PathBuf = if path.as_os_str().is_empty() { "vestibule.db".into() } else { path.into() };
-    let connection = Connection::open_with_flags(&path, OpenFlags::default())
+    let connection = Connection::open_with_flags(path, OpenFlags::default())
         .map_err(|error| Error::Configuration(format!("{}: {error}", path.display())))?;
     connection.busy_timeout(WAIT_LIMIT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);

@@ -1,5 +1,7 @@
 //! The SQLite side: what group commit promises to each operation in a batch.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use store::{Error, Migrations, Store, Transaction, Value};
@@ -216,4 +218,52 @@ async fn the_version_changes_with_every_commit_of_every_connection() {
     assert_ne!(after, before);
     write(other, 3).await;
     assert_ne!(opened.store.version().unwrap(), after, "another writer of the same file");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_is_of_one_moment_while_others_write() {
+    let opened = open();
+    let (store, written) = (opened.store.clone(), Arc::new(AtomicUsize::new(0)));
+    let writing = tokio::spawn({
+        let written = written.clone();
+        async move {
+            for number in (0..u128::MAX).step_by(2) {
+                store.write(move |tx| insert(tx, number).and_then(|_| insert(tx, number + 1))).await.unwrap();
+                written.fetch_add(2, Ordering::SeqCst);
+            }
+        }
+    });
+    for round in 0..5 {
+        let file = opened.directory.path().join(format!("copy {round}.db"));
+        std::fs::File::create(&file).unwrap();
+        let acknowledged = written.load(Ordering::SeqCst);
+        let (url, into) = (opened.url.clone(), file.clone());
+        tokio::task::spawn_blocking(move || store::back_up(&url, &into)).await.unwrap().unwrap();
+        let beside = std::fs::read_dir(opened.directory.path()).unwrap().filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_string_lossy().starts_with(&format!("copy {round}.db"))
+        });
+        assert_eq!(beside.count(), 1, "the file alone is the copy");
+        let copied = count(&Store::open(&format!("sqlite:{}", file.display()), &migrations()).unwrap()).await;
+        assert!(copied >= acknowledged && copied.is_multiple_of(2), "{copied} of {acknowledged} that were acknowledged");
+    }
+    writing.abort();
+}
+
+#[test]
+fn what_cannot_be_copied_is_told() {
+    let opened = open();
+    let into = opened.directory.path().join("copy.db");
+    let directory = opened.directory.path();
+    std::fs::write(directory.join("text.db"), "no database, and long enough to be seen as none".repeat(100)).unwrap();
+    for url in [
+        format!("sqlite:{}", directory.join("none.db").display()),
+        format!("sqlite:{}", directory.join("text.db").display()),
+        "postgres://127.0.0.1:1/x".to_owned(),
+        "mysql://x".to_owned(),
+    ] {
+        let refused = store::back_up(&url, &into);
+        assert!(matches!(refused, Err(Error::Configuration(_))), "{url}: {refused:?}");
+    }
+    assert!(!directory.join("none.db").exists());
 }

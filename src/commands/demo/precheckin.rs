@@ -3,11 +3,10 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{DISTRICT, Local, Portfolio, ROOM_TYPE};
+use super::making::Reach::{self, District, Flat, Portal, Tag};
+use super::making::{Maker, Text};
+use super::{DISTRICT, ROOM_TYPE};
 use crate::ambient::Ids;
-
-/// A text in English, Spanish and French.
-type Text = [&'static str; 3];
 
 /// A question.
 struct Ask {
@@ -22,16 +21,6 @@ struct Ask {
     /// The earlier question and the option of it which show this one, by their places.
     after: Option<(usize, usize)>,
 }
-
-/// What a step is assigned to: portals and flats by their places, districts and tags by their names.
-enum Reach {
-    Portal(usize),
-    Flat(usize),
-    District(&'static str),
-    Tag(&'static str),
-}
-
-use Reach::{District, Flat, Portal, Tag};
 
 /// A step to be made.
 struct Step {
@@ -265,25 +254,17 @@ fn switched_off() -> Vec<Step> {
 }
 
 /// Makes the steps and assigns them; how many there are.
-pub(super) async fn build(api: &Local<'_>, portfolio: &Portfolio, records: &[Value], portals: &[Value]) -> Result<usize, String> {
-    let maker = Maker { api, portfolio, portals };
+pub(super) async fn build(maker: &Maker<'_>, records: &[Value]) -> Result<usize, String> {
     let chapters = [about_guests(records), about_the_stay(), about_money(records), switched_off()];
     let steps: Vec<Step> = chapters.into_iter().flatten().collect();
     for step in &steps {
-        maker.make(step).await?;
+        maker.step(step).await?;
     }
     Ok(steps.len())
 }
 
-/// Makes steps.
-struct Maker<'m> {
-    api: &'m Local<'m>,
-    portfolio: &'m Portfolio,
-    portals: &'m [Value],
-}
-
 impl Maker<'_> {
-    async fn make(&self, step: &Step) -> Result<(), String> {
+    async fn step(&self, step: &Step) -> Result<(), String> {
         let mut fields = step.fields.clone();
         fields["isActive"] = json!(step.is_active);
         for (field, text) in step.texts {
@@ -299,7 +280,7 @@ impl Maker<'_> {
         if let Some(title) = &step.title {
             self.translate(&made["displayTitleMlTextId"], title).await?;
         }
-        if step.reach.is_empty() { Ok(()) } else { self.assign(&made["id"], step.reach).await }
+        self.assign("precheck_step", &made["id"], step.reach).await
     }
 
     /// The questions as a step takes them, once their texts are there.
@@ -319,41 +300,5 @@ impl Maker<'_> {
             }));
         }
         Ok(Value::Array(questions))
-    }
-
-    /// Makes a text in its three languages; its id.
-    async fn text(&self, source: &str, text: &Text) -> Result<Value, String> {
-        let [english, ..] = text;
-        let made = self.api.call("createTranslation", &[], json!({ "sourceTable": source, "text": english })).await?;
-        self.translate(&made["id"], text).await?;
-        Ok(made["id"].clone())
-    }
-
-    /// Adds Spanish and French to a text that is there in English.
-    async fn translate(&self, id: &Value, [_, spanish, french]: &Text) -> Result<(), String> {
-        let id = id.as_str().unwrap_or_default();
-        for (language, text) in [("es", spanish), ("fr", french)] {
-            self.api.call("setTranslationEntry", &[("id", id), ("language", language)], json!({ "text": text })).await?;
-        }
-        Ok(())
-    }
-
-    async fn assign(&self, step: &Value, reach: &[Reach]) -> Result<(), String> {
-        let Self { portfolio, portals, .. } = self;
-        let mut scopes = json!({ "entityType": "precheck_step", "entityId": step });
-        for reach in reach {
-            let (field, id) = match reach {
-                Portal(place) => ("portalSettingsIds", portals.get(*place).map(|id| json!(id))),
-                Flat(place) => ("propertyIds", portfolio.flats.get(*place).map(|id| json!(id))),
-                District(name) => ("propertyGroupIds", portfolio.districts.get(*name).map(|id| json!(id))),
-                Tag(name) => ("tagIds", portfolio.tags.get(*name).map(|id| json!(id))),
-            };
-            let id = id.ok_or_else(|| format!("a step of the demo is assigned to something that is not in {field}"))?;
-            match scopes[field].as_array_mut() {
-                Some(ids) => ids.push(id),
-                None => scopes[field] = json!([id]),
-            }
-        }
-        self.api.call("addEntityScopes", &[], scopes).await.map(drop)
     }
 }

@@ -1,8 +1,10 @@
 //! The server under test, and those who talk to it.
 
+pub mod node;
 pub mod postgres;
 pub mod raw_receiver;
 pub mod receiver;
+pub mod redis;
 
 use std::time::Duration;
 

@@ -1,0 +1,338 @@
+//! House manual of the demo: headings, and under each what guests read, where and when, in three languages.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use super::making::Reach::{self, District, Flat, Tag};
+use super::making::{Maker, Text};
+use super::{DISTRICT, ROOM_TYPE};
+
+/// A manual to be made.
+struct Manual {
+    nickname: &'static str,
+    /// The heading, by its place.
+    heading: Option<usize>,
+    /// The cover.
+    icon: &'static str,
+    title: Text,
+    /// In Markdown; without it, the flat's door code is shown.
+    body: Option<Text>,
+    /// What it is assigned to.
+    reach: &'static [Reach],
+    /// When it is shown, in this year.
+    rules: fn(i16) -> Value,
+    is_active: bool,
+    /// For the team.
+    note: Option<&'static str>,
+    video: Option<&'static str>,
+}
+
+/// Every flat that is not shared.
+const WHOLE_FLATS: &[Reach] = &[Tag("Entire home/apt")];
+/// Every flat.
+const EVERYWHERE: &[Reach] = &[Tag("Entire home/apt"), Tag(ROOM_TYPE)];
+
+const HEADINGS: &[Text] = &[
+    ["Getting here", "Cómo llegar", "Comment venir"],
+    ["Getting in", "Entrar", "Entrer"],
+    ["In the flat", "En el piso", "Dans l’appartement"],
+    ["Around you", "A tu alrededor", "Autour de vous"],
+    ["Leaving", "La salida", "Le départ"],
+    ["If something goes wrong", "Si algo va mal", "En cas de problème"],
+];
+const GETTING_HERE: Option<usize> = Some(0);
+const GETTING_IN: Option<usize> = Some(1);
+const IN_THE_FLAT: Option<usize> = Some(2);
+const AROUND: Option<usize> = Some(3);
+const LEAVING: Option<usize> = Some(4);
+const TROUBLE: Option<usize> = Some(5);
+
+/// An active manual that is assigned to nothing.
+const fn manual(heading: Option<usize>, icon: &'static str, nickname: &'static str, title: Text) -> Manual {
+    Manual { nickname, heading, icon, title, body: None, reach: &[], rules: always, is_active: true, note: None, video: None }
+}
+
+impl Manual {
+    const fn saying(self, body: Text) -> Self {
+        Self { body: Some(body), ..self }
+    }
+
+    const fn at(self, reach: &'static [Reach]) -> Self {
+        Self { reach, ..self }
+    }
+
+    const fn when(self, rules: fn(i16) -> Value) -> Self {
+        Self { rules, ..self }
+    }
+}
+
+fn always(_: i16) -> Value {
+    json!([])
+}
+
+/// While the heating of the house is on.
+fn winter(year: i16) -> Value {
+    season([(year - 1, "10-15", year, "04-30"), (year, "10-15", year + 1, "04-30")])
+}
+
+/// While the terrace is open.
+fn summer(year: i16) -> Value {
+    season([(year, "05-01", year, "10-14"), (year + 1, "05-01", year + 1, "10-14")])
+}
+
+fn season(windows: [(i16, &str, i16, &str); 2]) -> Value {
+    let date = |year: i16, day: &str| format!("{year}-{day}");
+    let windows = windows.map(|(from, first, to, last)| json!({ "startDate": date(from, first), "endDate": date(to, last) }));
+    json!([{ "ruleCategory": "seasonal", "seasonalWindows": windows }])
+}
+
+/// From two hours before check-in until check-out, to guests who have shown who they are.
+fn near_and_verified(_: i16) -> Value {
+    json!([
+        {
+            "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2, "daysBeforeTimeUnit": "hour",
+            "endDateRelativeType": "check_out_time",
+        },
+        { "ruleCategory": "verification_status", "verificationStatuses": ["verified"] },
+    ])
+}
+
+/// Until the day after arrival.
+fn on_the_way(_: i16) -> Value {
+    json!([{ "ruleCategory": "relative_date", "endDateRelativeType": "after_check_in", "daysAfter": 1 }])
+}
+
+fn long_stay(_: i16) -> Value {
+    json!([{ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 14 }])
+}
+
+fn booked_with_us(_: i16) -> Value {
+    json!([{ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["direct"] }])
+}
+
+/// What most guests read.
+const FOR_MOST: &[Manual] = &[
+    manual(GETTING_HERE, "plane-landing", "Airport", ["From the airport", "Desde el aeropuerto", "Depuis l’aéroport"])
+        .saying([
+            "- **Aerobús** (A1 from T1, A2 from T2): every 5 to 10 minutes, 35 minutes to Plaça de Catalunya.\n\
+             - **Train R2 Nord** from T2: every half hour, 25 minutes to Passeig de Gràcia.\n\
+             - **Taxi**, black and yellow: 35 to 40 €, at any hour. No need to book.",
+            "- **Aerobús** (A1 desde la T1, A2 desde la T2): cada 5 o 10 minutos, 35 minutos hasta la plaza de Cataluña.\n\
+             - **Tren R2 Nord** desde la T2: cada media hora, 25 minutos hasta Passeig de Gràcia.\n\
+             - **Taxi**, negro y amarillo: de 35 a 40 €, a cualquier hora y sin reserva.",
+            "- **Aerobús** (A1 depuis T1, A2 depuis T2) : toutes les 5 à 10 minutes, 35 minutes jusqu’à la place de Catalogne.\n\
+             - **Train R2 Nord** depuis T2 : toutes les demi-heures, 25 minutes jusqu’à Passeig de Gràcia.\n\
+             - **Taxi**, noir et jaune : 35 à 40 €, à toute heure, sans réservation.",
+        ])
+        .at(EVERYWHERE)
+        .when(on_the_way),
+    Manual {
+        note: Some("The code changes after every stay. Never send it by mail."),
+        ..manual(GETTING_IN, "key-round", "Door code", ["Your door code", "Tu código de la puerta", "Votre code de porte"])
+            .at(WHOLE_FLATS)
+            .when(near_and_verified)
+    },
+    manual(IN_THE_FLAT, "wifi", "Wi-Fi", ["Wi-Fi", "Wifi", "Wi-Fi"])
+        .saying([
+            "Network **BarcelonaFlats**\nPassword `una-mes-i-marxem`\n\n\
+             Slow, or gone? Pull the plug of the white box by the door, and put it back after ten seconds.",
+            "Red **BarcelonaFlats**\nContraseña `una-mes-i-marxem`\n\n\
+             ¿Va lento o no va? Desenchufa la caja blanca junto a la puerta y vuelve a enchufarla a los diez segundos.",
+            "Réseau **BarcelonaFlats**\nMot de passe `una-mes-i-marxem`\n\n\
+             Lent ou absent ? Débranchez la boîte blanche près de la porte et rebranchez-la au bout de dix secondes.",
+        ])
+        .at(EVERYWHERE),
+    Manual {
+        video: Some("https://barcelona-flats.example/videos/heating"),
+        ..manual(IN_THE_FLAT, "heater", "Heating, in winter", ["Heating", "Calefacción", "Chauffage"])
+            .saying([
+                "The thermostat is in the corridor. **Turn the wheel to 21** and wait half an hour; the radiators have no knobs. \
+                 At night it goes down to 17 by itself.",
+                "El termostato está en el pasillo. **Gira la rueda hasta 21** y espera media hora; los radiadores no tienen mando. \
+                 Por la noche baja solo a 17.",
+                "Le thermostat est dans le couloir. **Tournez la molette sur 21** et attendez une demi-heure ; les radiateurs n’ont \
+                 pas de robinet. La nuit, il descend tout seul à 17.",
+            ])
+            .at(WHOLE_FLATS)
+            .when(winter)
+    },
+    manual(IN_THE_FLAT, "washing-machine", "Appliances", ["Appliances", "Electrodomésticos", "Appareils"])
+        .saying([
+            "**Hob**: hold the key symbol for three seconds, then choose a plate.\n**Oven**: set the clock first, or it stays cold.\n\
+             **Washing machine**: programme 4, 40 °C; capsules are under the sink.\n**Boiler**: leave it on.",
+            "**Placa**: mantén la llave tres segundos y elige un fuego.\n**Horno**: pon antes el reloj, o no calienta.\n\
+             **Lavadora**: programa 4, 40 °C; las cápsulas están bajo el fregadero.\n**Termo**: déjalo encendido.",
+            "**Plaque** : appuyez trois secondes sur la clé, puis choisissez un feu.\n**Four** : réglez l’heure, sinon il reste froid.\n\
+             **Lave-linge** : programme 4, 40 °C ; les capsules sont sous l’évier.\n**Chauffe-eau** : laissez-le allumé.",
+        ])
+        .at(WHOLE_FLATS),
+    manual(IN_THE_FLAT, "recycle", "Rubbish", ["Rubbish and recycling", "Basura y reciclaje", "Déchets et tri"])
+        .saying([
+            "The containers are on the corner, day and night.\n\n| Container | For |\n|---|---|\n| yellow | cans, plastic |\n\
+             | blue | paper |\n| green | glass |\n| brown | food |\n| grey | all the rest |",
+            "Los contenedores están en la esquina, día y noche.\n\n| Contenedor | Para |\n|---|---|\n| amarillo | latas, plástico |\n\
+             | azul | papel |\n| verde | vidrio |\n| marrón | restos de comida |\n| gris | lo demás |",
+            "Les conteneurs sont au coin de la rue, jour et nuit.\n\n| Conteneur | Pour |\n|---|---|\n| jaune | boîtes, plastique |\n\
+             | bleu | papier |\n| vert | verre |\n| marron | restes de repas |\n| gris | tout le reste |",
+        ])
+        .at(EVERYWHERE),
+    manual(LEAVING, "log-out", "Check-out", ["Checking out", "Al salir", "En partant"])
+        .saying([
+            "By **11:00**, and without us:\n\n1. Windows closed, heating and air conditioning off.\n2. Dishwasher on.\n\
+             3. Rubbish to the corner.\n4. Keys in the box by the door.\n\nYou need not strip the beds.",
+            "Antes de las **11:00**, y sin nosotros:\n\n1. Ventanas cerradas, calefacción y aire apagados.\n2. Lavavajillas en marcha.\n\
+             3. Basura a la esquina.\n4. Llaves en la caja junto a la puerta.\n\nNo hace falta quitar las sábanas.",
+            "Avant **11 h**, et sans nous :\n\n1. Fenêtres fermées, chauffage et climatisation éteints.\n2. Lave-vaisselle en marche.\n\
+             3. Déchets au coin de la rue.\n4. Clés dans la boîte près de la porte.\n\nInutile de défaire les lits.",
+        ])
+        .at(EVERYWHERE),
+    manual(TROUBLE, "siren", "Emergencies", ["Emergency numbers", "Teléfonos de emergencia", "Numéros d’urgence"])
+        .saying([
+            "- [112](tel:112): police, fire brigade, ambulance, in English too\n- [061](tel:061): a doctor’s advice, day and night\n\
+             - [93 412 34 56](tel:+34934123456): us, from 9:00 to 21:00; after that only for water, gas and lost keys",
+            "- [112](tel:112): policía, bomberos, ambulancia\n- [061](tel:061): consejo médico, a cualquier hora\n\
+             - [93 412 34 56](tel:+34934123456): nosotros, de 9:00 a 21:00; después, solo por agua, gas o llaves perdidas",
+            "- [112](tel:112) : police, pompiers, ambulance, en français aussi\n- [061](tel:061) : un avis médical, à toute heure\n\
+             - [93 412 34 56](tel:+34934123456) : nous, de 9 h à 21 h ; ensuite, seulement pour l’eau, le gaz ou des clés perdues",
+        ])
+        .at(EVERYWHERE),
+    manual(TROUBLE, "flame", "Gas", ["Smell of gas", "Si huele a gas", "Odeur de gaz"])
+        .saying([
+            "Touch no switch. Open the windows, close the **yellow tap** under the hob, leave, and call [112](tel:112).",
+            "No toques ningún interruptor. Abre las ventanas, cierra la **llave amarilla** bajo la placa, sal y llama al [112](tel:112).",
+            "Ne touchez à aucun interrupteur. Ouvrez les fenêtres, fermez le **robinet jaune**, sortez et appelez le [112](tel:112).",
+        ])
+        .at(WHOLE_FLATS),
+];
+
+/// What some guests read: in some flats, or of some stays.
+const FOR_SOME: &[Manual] = &[
+    manual(GETTING_HERE, "square-parking", "Parking, Eixample", ["Parking", "Aparcar", "Se garer"])
+        .saying([
+            "Most streets here are **blue** (paid, two hours) or **green** (dearer, residents first). For days on end use a garage: \
+             about 25 € a day.\n\nA car without a Spanish badge has to be \
+             [registered for the low-emission zone](https://www.zbe.barcelona) before it comes in on a weekday.",
+            "Casi todas las calles son zona **azul** (de pago, dos horas) o **verde** (más cara, primero los residentes). Para varios \
+             días, mejor un garaje: unos 25 € al día.\n\nUn coche sin distintivo español debe \
+             [registrarse para la zona de bajas emisiones](https://www.zbe.barcelona) antes de entrar en día laborable.",
+            "Les rues sont presque toutes **bleues** (payantes, deux heures) ou **vertes** (plus chères, riverains d’abord). Pour \
+             plusieurs jours, prenez un garage : environ 25 € par jour.\n\nUne voiture sans vignette espagnole doit être \
+             [inscrite pour la zone à faibles émissions](https://www.zbe.barcelona) avant d’y entrer en semaine.",
+        ])
+        .at(&[District(DISTRICT)]),
+    manual(IN_THE_FLAT, "waves-ladder", "Pool, in summer", ["Terrace and pool", "Terraza y piscina", "Terrasse et piscine"])
+        .saying([
+            "Open from 10:00 to 21:00. **No glass by the water**, a shower first, children never alone. Quiet after 22:00.",
+            "De 10:00 a 21:00. **Nada de vidrio junto al agua**, ducha antes, y los niños nunca solos. Silencio desde las 22:00.",
+            "De 10 h à 21 h. **Pas de verre près de l’eau**, douche avant, jamais d’enfants seuls. Silence après 22 h.",
+        ])
+        .at(&[Flat(0), Flat(10), Flat(23)])
+        .when(summer),
+    manual(IN_THE_FLAT, "brush-cleaning", "Cleaning, long stays", ["Cleaning", "Limpieza", "Ménage"])
+        .saying([
+            "You stay for a while, so we clean **every Tuesday between 10:00 and 13:00** and bring fresh linen. You need not be in.",
+            "Como te quedas un tiempo, limpiamos **los martes de 10:00 a 13:00** y traemos ropa limpia. No hace falta que estés.",
+            "Vous restez un moment : nous faisons le ménage **le mardi de 10 h à 13 h** et changeons le linge, même sans vous.",
+        ])
+        .at(WHOLE_FLATS)
+        .when(long_stay),
+    manual(IN_THE_FLAT, "coffee", "Breakfast, rooms", ["Breakfast", "Desayuno", "Petit-déjeuner"])
+        .saying([
+            "In the kitchen, from 8:00 to 10:30. Tell us the evening before what you do not eat.",
+            "En la cocina, de 8:00 a 10:30. Dinos la noche anterior lo que no comes.",
+            "Dans la cuisine, de 8 h à 10 h 30. Dites-nous la veille ce que vous ne mangez pas.",
+        ])
+        .at(&[Tag(ROOM_TYPE)]),
+    manual(AROUND, "utensils", "Tips, Eixample", ["Where we go ourselves", "Adonde vamos nosotros", "Nos adresses"])
+        .saying([
+            "- **Market**: Mercat del Ninot, closed on Sundays\n- **Evening**: Carrer d’Enric Granados, tables under the trees\n\
+             - **Houses**: Casa Batlló and La Pedrera are emptiest at 9:00",
+            "- **Mercado**: Mercat del Ninot, cierra los domingos\n- **Noche**: la calle Enric Granados, mesas bajo los árboles\n\
+             - **Casas**: la Casa Batlló y La Pedrera están más vacías a las 9:00",
+            "- **Marché** : Mercat del Ninot, fermé le dimanche\n- **Soir** : la rue Enric Granados, tables sous les arbres\n\
+             - **Maisons** : la Casa Batlló et La Pedrera sont presque vides à 9 h",
+        ])
+        .at(&[District(DISTRICT)]),
+    manual(AROUND, "map-pin", "Tips, old town", ["In the old town", "En Ciutat Vella", "Dans la vieille ville"])
+        .saying([
+            "On the Rambla keep your bag in front of you. Go to the Boqueria before 10:00, to the cathedral’s cloister towards evening.",
+            "En la Rambla, el bolso delante. La Boqueria, antes de las 10:00; el claustro de la catedral, hacia la tarde.",
+            "Sur la Rambla, gardez votre sac devant vous. La Boqueria avant 10 h, le cloître de la cathédrale en fin de journée.",
+        ])
+        .at(&[District("Ciutat Vella")]),
+    Manual {
+        note: Some("Not for channels: their terms do not allow it."),
+        ..manual(None, "luggage", "Luggage, direct bookings", ["Your luggage", "Tu equipaje", "Vos bagages"])
+            .saying([
+                "You booked with us, so we keep your luggage on the day you leave, until 20:00 and free: Carrer de Mallorca 272.",
+                "Has reservado con nosotros: el día de salida te guardamos el equipaje gratis hasta las 20:00, en Carrer de Mallorca 272.",
+                "Réservé chez nous : le jour du départ, nous gardons vos bagages gratuitement jusqu’à 20 h, Carrer de Mallorca 272.",
+            ])
+            .at(WHOLE_FLATS)
+            .when(booked_with_us)
+    },
+];
+
+/// What nobody reads: a draft, and one that is assigned to nothing.
+const FOR_NOBODY: &[Manual] = &[
+    Manual {
+        is_active: false,
+        ..manual(AROUND, "ticket", "La Mercè, a draft", ["La Mercè", "La Mercè", "La Mercè"])
+            .saying([
+                "The city’s own feast, around 24 September: human towers, fire runs, concerts, nearly all of it free.",
+                "La fiesta mayor, alrededor del 24 de septiembre: castells, correfocs y conciertos, casi todo gratis.",
+                "La fête de la ville, autour du 24 septembre : castells, correfocs et concerts, presque tout est gratuit.",
+            ])
+            .at(EVERYWHERE)
+    },
+    manual(TROUBLE, "door-closed-locked", "Locked out, to be assigned", ["Locked out", "Sin llaves", "Enfermés dehors"]).saying([
+        "Call us: a spare key is never more than half an hour away.",
+        "Llámanos: hay una copia de la llave a menos de media hora.",
+        "Appelez-nous : un double des clés n’est jamais à plus d’une demi-heure.",
+    ]),
+];
+
+/// Makes the headings and the manuals and assigns them; how many manuals there are.
+pub(super) async fn build(maker: &Maker<'_>, now: Timestamp) -> Result<usize, String> {
+    let mut headings = Vec::new();
+    for title in HEADINGS {
+        headings.push(maker.heading(title).await?);
+    }
+    let year = now.to_zoned(TimeZone::UTC).year();
+    let manuals: Vec<&Manual> = [FOR_MOST, FOR_SOME, FOR_NOBODY].into_iter().flatten().collect();
+    for manual in &manuals {
+        let heading = manual.heading.and_then(|place| headings.get(place));
+        maker.manual(manual, heading, year).await?;
+    }
+    Ok(manuals.len())
+}
+
+impl Maker<'_> {
+    async fn heading(&self, title: &Text) -> Result<Value, String> {
+        let [english, ..] = title;
+        let made = self.api.call("createPortalManualCategory", &[], json!({ "title": english })).await?;
+        self.translate(&made["titleId"], title).await?;
+        Ok(made["id"].clone())
+    }
+
+    async fn manual(&self, manual: &Manual, heading: Option<&Value>, year: i16) -> Result<(), String> {
+        let [title, ..] = manual.title;
+        let mut fields = json!({
+            "nickname": manual.nickname, "title": title, "manualCategoryId": heading, "iconName": manual.icon, "videoUrl": manual.video,
+            "internalDescription": manual.note, "visibilityRules": (manual.rules)(year), "isActive": manual.is_active,
+        });
+        if let Some([english, ..]) = manual.body {
+            fields["description"] = json!(english);
+        } else {
+            fields["displayMode"] = json!("pms_variable");
+            fields["customFieldId"] = json!(self.portfolio.door_code);
+        }
+        let made = self.api.call("createPortalManual", &[], fields).await?;
+        self.translate(&made["titleId"], &manual.title).await?;
+        if let Some(body) = &manual.body {
+            self.translate(&made["descriptionId"], body).await?;
+        }
+        self.assign("manual", &made["id"], manual.reach).await
+    }
+}

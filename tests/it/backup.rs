@@ -1,0 +1,115 @@
+//! `vestibule backup`, and its file in the place of the database.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::node::Node;
+
+fn backup(database_url: &str, file: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_vestibule")).args(["backup", "--database-url", database_url]).arg(file).output().unwrap()
+}
+
+fn sqlite(file: &Path) -> String {
+    format!("sqlite:{}", file.display())
+}
+
+/// What a failed backup said.
+fn refusal(output: &Output) -> String {
+    assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(1), true), "{output:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_made_while_writes_go_on_serves_in_the_place_of_the_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let (served, copy) = (directory.path().join("served.db"), directory.path().join("copy.db"));
+    let node = Arc::new(Node::start(&sqlite(&served), &[]));
+    let token = node.key().await;
+    let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::<String>::new())));
+    let writers: Vec<_> = (0..4)
+        .map(|writer| {
+            let (node, stop, acknowledged) = (node.clone(), stop.clone(), acknowledged.clone());
+            let api = node.api(&token);
+            tokio::spawn(async move {
+                let mut number = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    number += 1;
+                    let name = format!("Portal {writer}/{number}");
+                    api.post_with_key("/portals", &name, json!({ "name": name })).await.data();
+                    acknowledged.lock().unwrap().push(name);
+                }
+            })
+        })
+        .collect();
+    let written = || acknowledged.lock().unwrap().len();
+    let reach = async |count: usize| {
+        while written() < count {
+            assert!(writers.iter().all(|writer| !writer.is_finished()), "a write failed");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    reach(50).await;
+    let before = acknowledged.lock().unwrap().clone();
+    let made = tokio::task::spawn_blocking({
+        let (url, copy) = (sqlite(&served), copy.clone());
+        move || backup(&url, &copy)
+    });
+    let made = made.await.unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let bytes = std::fs::metadata(&copy).unwrap().len();
+    assert_eq!(String::from_utf8_lossy(&made.stdout), format!("{}: {bytes} bytes\n", copy.display()));
+    reach(written() + 10).await;
+    stop.store(true, Ordering::Relaxed);
+    for writer in writers {
+        writer.await.unwrap();
+    }
+
+    // Reads the copy through, as every backup does.
+    let again = backup(&sqlite(&copy), &directory.path().join("copy of the copy.db"));
+    assert!(again.status.success(), "{again:?}");
+    let restored = Node::start(&sqlite(&copy), &[]);
+    assert_eq!(restored.text("/readyz").await, "ready\n");
+    let api = restored.api(&token);
+    let listed = api.get("/portals").await.data();
+    let names: Vec<&str> = listed.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    for name in &before {
+        assert!(names.contains(&name.as_str()), "{name} was acknowledged before");
+    }
+    // An answer is remembered exactly where what it answers for is there.
+    for name in [&before[0], &before[before.len() - 1]] {
+        let replayed = api.post_with_key("/portals", name, json!({ "name": name })).await;
+        replayed.data();
+        assert_eq!(replayed.header("idempotency-replayed"), Some("true"), "{name}");
+    }
+    api.post("/portals", json!({ "name": "Written after the restore" })).await.data();
+    let files = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(files.into_iter().all(|name| !name.starts_with('.')), "nothing is left over");
+}
+
+#[test]
+fn a_backup_that_cannot_be_made_is_told_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, file) = (sqlite(&directory.path().join("some.db")), directory.path().join("copy.db"));
+    let made = Command::new(env!("CARGO_BIN_EXE_vestibule")).args(["migrate", "--database-url", &database]).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+
+    std::fs::write(&file, "precious").unwrap();
+    assert!(refusal(&backup(&database, &file)).contains("is there already"));
+    assert_eq!(std::fs::read(&file).unwrap(), b"precious");
+    std::fs::remove_file(&file).unwrap();
+
+    assert!(refusal(&backup("postgres://127.0.0.1:1/x", &file)).contains("pg_dump"));
+    assert!(refusal(&backup("mysql://x", &file)).contains("sqlite:"));
+    let missing = directory.path().join("missing.db");
+    assert!(refusal(&backup(&sqlite(&missing), &file)).contains("missing.db"));
+    assert!(refusal(&backup(&database, Path::new("/no/such/directory/copy.db"))).contains("/no/such/directory/copy.db"));
+    let mut left: Vec<String> =
+        std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    left.retain(|name| !name.starts_with("some.db"));
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -1,0 +1,87 @@
+//! A Redis of a test's own, where `redis-server` is found.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// A running server that keeps nothing on disk, killed when dropped.
+pub struct Redis {
+    process: Child,
+    port: u16,
+    directory: TempDir,
+}
+
+impl Redis {
+    /// `None` where there is no Redis to be had, and the run may go on without.
+    pub fn start() -> Option<Self> {
+        if Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_err() {
+            assert!(std::env::var_os("VESTIBULE_REQUIRE_REDIS").is_none(), "Redis is required, and redis-server was not found");
+            eprintln!("redis-server was not found: a test with Redis is LEFT OUT of this run");
+            return None;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        // Whoever takes the port first has it, so another one is tried.
+        for _ in 0..5 {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            if let Some(process) = run(port, &directory) {
+                return Some(Self { process, port, directory });
+            }
+        }
+        panic!("redis-server does not start");
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// `kill -9`, and the end of it.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Starts it again where it was, with nothing in it.
+    pub fn restart(&mut self) {
+        self.process = run(self.port, &self.directory).expect("redis-server starts again on its port");
+    }
+
+    /// `-STOP` and `-CONT`: a server that has a connection and does not answer, and one that does again.
+    pub fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap().success());
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+fn run(port: u16, directory: &TempDir) -> Option<Child> {
+    let mut process = Command::new("redis-server")
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+        .current_dir(directory.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while process.try_wait().unwrap().is_none() {
+        if answers(port) {
+            return Some(process);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    None
+}
+
+fn answers(port: u16) -> bool {
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
+    stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    let mut answer = [0; 5];
+    stream.write_all(b"PING\r\n").is_ok() && stream.read_exact(&mut answer).is_ok() && &answer == b"+PONG"
+}
