@@ -52,10 +52,26 @@ impl Client {
 
     /// Makes one request on a connection of its own; anything but a success is an error.
     pub async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> anyhow::Result<Response<Bytes>> {
+        self.ask_on(&mut self.connect().await?, method, path, body).await
+    }
+
+    /// A connection to ask on.
+    pub async fn connect(&self) -> anyhow::Result<Connection> {
+        Connection::open(self.address).await
+    }
+
+    /// [`Client::ask`], on a connection that is there.
+    pub async fn ask_on(
+        &self,
+        connection: &mut Connection,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> anyhow::Result<Response<Bytes>> {
         let what = format!("{method} {path}");
         let request = self.request(method, path).header(CONTENT_TYPE, "application/json");
         let request = request.body(Full::from(body.map(Value::to_string).unwrap_or_default()))?;
-        let (head, body) = Connection::open(self.address).await?.send(request).await?.into_parts();
+        let (head, body) = connection.send(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
         ensure!(head.status.is_success(), "{what}: {} {}", head.status, String::from_utf8_lossy(&body));
         Ok(Response::from_parts(head, body))

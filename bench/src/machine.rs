@@ -44,6 +44,17 @@ fn ticks(stat: &str) -> Option<u32> {
     Some(user + system)
 }
 
+/// How many files this process may have open, and each that it starts.
+pub fn open_files() -> anyhow::Result<usize> {
+    most_open(&read("/proc/self/limits")?).context("an unknown format of /proc/self/limits")
+}
+
+/// The soft limit comes first.
+fn most_open(limits: &str) -> Option<usize> {
+    let most = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?.split_whitespace().next()?;
+    if most == "unlimited" { Some(usize::MAX) } else { most.parse().ok() }
+}
+
 /// The file system that holds a path.
 fn file_system<'t>(mounts: &'t str, path: &Path) -> Option<&'t str> {
     let mounts = mounts.lines().filter_map(|line| {
@@ -77,6 +88,8 @@ mod tests {
         assert_eq!(mebibytes("Name:\tx\nVmRSS:\t   20480 kB\n", "VmRSS"), Some(20.0));
         assert_eq!(value("processor\t: 0\nmodel name\t: AMD EPYC\n", "model name"), Some("AMD EPYC"));
         assert_eq!(ticks("7 (a b) c) S 1 7 7 0 -1 4194560 100 0 0 0 12 5 0 0 20 0"), Some(17));
+        let limits = "Limit             Soft Limit  Hard Limit  Units\nMax open files    1024        4096        files\n";
+        assert_eq!(most_open(limits), Some(1_024));
         let mounts = "/dev/vda / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n";
         assert_eq!(file_system(mounts, Path::new("/tmp/x")), Some("tmpfs"));
         assert_eq!(file_system(mounts, Path::new("/tmpx")), Some("ext4"));

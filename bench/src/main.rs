@@ -13,10 +13,12 @@ mod library;
 mod load;
 mod machine;
 mod measure;
+mod receiver;
 mod report;
 mod rows;
 mod server;
 mod setup;
+mod webhooks;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -79,5 +81,6 @@ async fn measure(is_quick: bool, binary: Option<PathBuf>) -> anyhow::Result<Stri
     lines.extend(bench.list().await?);
     lines.extend(bench.writes().await?);
     lines.extend(bench.city().await?);
+    lines.extend(bench.webhooks().await?);
     Ok(report::table(&heading, &lines))
 }

@@ -49,7 +49,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How much is measured.
 pub struct Plan {
     rounds: usize,
-    length: Duration,
+    /// How long a round is.
+    pub length: Duration,
     warm_up: Duration,
     starts: usize,
 }
@@ -80,13 +81,16 @@ pub struct Bench {
 }
 
 /// Medians of both sides, in things done a second or in milliseconds.
-struct Compared {
-    ours: f64,
-    yardstick: f64,
+pub struct Compared {
+    /// Vestibule's.
+    pub ours: f64,
+    /// What it stands beside.
+    pub yardstick: f64,
 }
 
 impl Compared {
-    fn line(&self, what: String, yardstick: &str, target: Option<f64>) -> Line {
+    /// The line of the table.
+    pub fn line(&self, what: String, yardstick: &str, target: Option<f64>) -> Line {
         let Self { ours, yardstick: theirs } = self;
         Line::ratio(what, format!("{ours:.0}/s"), format!("{theirs:.0}/s ({yardstick})"), ours / theirs, target)
     }
@@ -270,7 +274,7 @@ impl Bench {
     }
 
     /// Lets both sides take turns, after a warm-up of each; what a round comes to is in `unit`.
-    async fn compare(
+    pub async fn compare(
         &self,
         what: &str,
         unit: &str,
@@ -301,7 +305,7 @@ async fn latency(what: &str, city: &City, page: &Page, length: Duration) -> anyh
 }
 
 /// Does `work`, and raises `peak` to the most memory that `server` occupies meanwhile.
-async fn watched<T>(server: &Server, peak: &mut f64, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+pub async fn watched<T>(server: &Server, peak: &mut f64, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let mut work = pin!(work);
     let mut look = tokio::time::interval(LOOK_EVERY);
     loop {

@@ -43,6 +43,11 @@ impl Drop for Process {
 impl Server {
     /// Starts the service on an empty database inside `scratch`.
     pub fn vestibule(binary: &Path, scratch: &Path) -> anyhow::Result<Self> {
+        Self::vestibule_with(binary, scratch, &[])
+    }
+
+    /// [`Server::vestibule`], with more flags.
+    pub fn vestibule_with(binary: &Path, scratch: &Path, flags: &[String]) -> anyhow::Result<Self> {
         let data = tempfile::tempdir_in(scratch)?;
         let database = format!("sqlite:{}", data.path().join("vestibule.db").display());
         let mut command = Command::new(binary);
@@ -51,7 +56,7 @@ impl Server {
         }
         command.env("VESTIBULE_LOG", "warn").current_dir(data.path());
         command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", &database, "--platform-key", PLATFORM_KEY]);
-        command.args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", RATE_LIMIT]);
+        command.args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", RATE_LIMIT]).args(flags);
         Self::start(command, Some(data))
     }
 

@@ -110,14 +110,14 @@ fn manuals(context: &mut Context<'_, '_>, stay: &Stay, names: &Names, at: Timest
     let explained = all.into_iter().map(|covered| covered.manual.answered).filter(|manual| visible.contains(&manual.id)).map(|manual| {
         let target = assigned.get(&manual.id).copied();
         let verdict = facts.as_ref().and_then(|facts| super::manuals::judge(&manual, facts, at));
-        let (is_shown, reason) = match verdict {
-            _ if stay.flat.is_none() => (false, Reason::new("no_property", "The reservation has no property yet.")),
+        let (is_shown, reason) = match (of_stay(stay), verdict) {
+            (Some(reason), _) => (false, reason),
             _ if target.is_none() => {
                 (false, Reason::new("not_assigned", "The manual is not assigned to the property, its group or its tags."))
             }
             _ if !manual.is_active => (false, Reason::new("inactive", "The manual is not active.")),
-            None => (true, Reason::new("always_visible", "The manual is assigned and active, and has no visibility rules.")),
-            Some(verdict) => (verdict.is_shown(), Reason::new(verdict.key(), verdict.message())),
+            (None, None) => (true, Reason::new("always_visible", "The manual is assigned and active, and has no visibility rules.")),
+            (None, Some(verdict)) => (verdict.is_shown(), Reason::new(verdict.key(), verdict.message())),
         };
         ExplainedItem { is_shown, reason, path: path(target, stay, names), id: manual.id, nickname: manual.nickname }
     });
@@ -133,10 +133,18 @@ fn closest(context: &mut Context<'_, '_>, entity_type: EntityType, stay: &Stay) 
     Ok(assigned)
 }
 
+/// Why a stay gets nothing at all.
+fn of_stay(stay: &Stay) -> Option<Reason> {
+    if stay.is_cancelled() {
+        return Some(Reason::new("cancelled", "The reservation is cancelled."));
+    }
+    stay.flat.is_none().then(|| Reason::new("no_property", "The reservation has no property yet."))
+}
+
 /// Whether a guest gets a step, and the first rule that says so: the step's own before the portal's.
 fn judge(step: &Step, is_assigned: bool, stay: &Stay, facts: &StayFacts) -> (bool, Reason) {
-    let refusal = if stay.flat.is_none() {
-        Some(Reason::new("no_property", "The reservation has no property yet."))
+    let refusal = if let Some(reason) = of_stay(stay) {
+        Some(reason)
     } else if !is_assigned {
         Some(Reason::new("not_assigned", "The step is not assigned to the property, its group, its tags or its portal."))
     } else if !step.is_active {

@@ -65,7 +65,7 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay, at: Timestamp) -> Result<Self> {
         let none = Self { categories: Vec::new(), manuals: Vec::new(), fields: HashMap::new() };
-        let Some(facts) = facts(stay) else { return Ok(none) };
+        let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else { return Ok(none) };
         let reaching = scopes::reaching(context, EntityType::Manual, &stay.targets())?;
         let mut ids: Vec<Uuid> = reaching.into_iter().map(|(manual, _)| manual).collect();
         ids.sort_unstable();

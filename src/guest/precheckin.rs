@@ -86,7 +86,7 @@ impl Asked {
 
 /// Pre-check-in of one stay.
 pub(super) struct Precheckin {
-    /// Whether the portal asks for it.
+    /// Whether the portal asks for it, of a stay that is not cancelled.
     pub is_enabled: bool,
     /// The steps the stay gets, in guest order.
     pub steps: Vec<Asked>,
@@ -98,7 +98,7 @@ pub(super) struct Precheckin {
 
 impl Precheckin {
     pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Self> {
-        let is_enabled = stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
+        let is_enabled = !stay.is_cancelled() && stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
         let steps = if is_enabled { shown(context, stay)? } else { Vec::new() };
         let mut answers = answers(context, stay.id)?;
         let steps: Vec<Asked> = steps.into_iter().map(|step| Asked { answers: answers.remove(&step.id), step }).collect();

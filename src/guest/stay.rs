@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::platform::{Kind, Property, Reservation, typed};
+use crate::platform::{Kind, Property, Reservation, ReservationStatus, typed};
 use crate::portals::{self, Placement, Portal, Resolved};
 use crate::precheck::StayFacts;
 use crate::scopes::{Target, TargetKind};
@@ -47,6 +47,11 @@ impl Stay {
             None => None,
         };
         Ok(Self { id, reservation, flat, portal })
+    }
+
+    /// Whether nobody is coming: nothing is asked then, and no door code told.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.reservation.status == ReservationStatus::Cancelled
     }
 
     /// The portal that serves the flat.

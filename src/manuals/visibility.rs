@@ -157,8 +157,8 @@ impl Verdict {
             Self::TooEarly(from) => format!("It is shown from {from:.0} on, in the property's time."),
             Self::TooLate(until) => format!("It is shown until {until:.0}, in the property's time."),
             Self::OutOfSeason => "No night of the stay lies in one of its seasons.".into(),
-            Self::StayTooShort { nights, least } => format!("It is shown for stays from {least} nights on; this one has {nights}."),
-            Self::StayTooLong { nights, most } => format!("It is shown for stays up to {most} nights; this one has {nights}."),
+            Self::StayTooShort { nights, least } => format!("It is shown for stays of {least} nights or more; this one has {nights}."),
+            Self::StayTooLong { nights, most } => format!("It is shown for stays of {most} nights or fewer; this one has {nights}."),
             Self::BookingSource(channel) => format!("It is not shown for bookings through {channel}."),
             Self::VerificationStatus(status) => format!("It is not shown while the guest's verification is {}.", status.name()),
         }

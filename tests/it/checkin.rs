@@ -623,6 +623,23 @@ on_both! {
         assert_eq!(texts, ["Is there parking?", "  And a sauna?\n"]);
     }
 
+    async fn a_cancelled_stay_is_asked_and_told_nothing(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("agreement", json!({ "contractTemplateText": "No parties." })).await;
+        let manual = json!({ "nickname": "Door", "title": "Door code", "isActive": true, "propertyId": house.flat });
+        house.api.post("/portal-manuals", manual).await.data();
+        house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), json!({ "status": "cancelled" }))).await;
+        let view = house.org.guest_view(house.stay).await;
+        assert_eq!((&view["precheckin"]["isEnabled"], &view["precheckin"]["steps"]), (&json!(false), &json!([])));
+        assert_eq!(view["manualCategories"], json!([]));
+        house.answer(step, json!({ "isAccepted": true })).await.error(404);
+        house.submit().await.error(403);
+        let explained = house.api.get(&format!("/reservations/{}/explain", house.stay)).await.data();
+        for item in [&explained["steps"][0], &explained["manuals"][0]] {
+            assert_eq!((&item["isShown"], &item["reason"]["key"]), (&json!(false), &json!("cancelled")));
+        }
+    }
+
     async fn a_wrong_token_opens_nothing(app: App) {
         let house = House::build(&app).await;
         let step = house.step("main", json!({})).await;

@@ -17,6 +17,7 @@ mod limits;
 mod manual_scopes;
 mod manuals;
 mod matrix;
+mod memory;
 mod page;
 mod platform;
 mod portals;

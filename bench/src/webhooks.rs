@@ -1,0 +1,374 @@
+//! The measurements of webhooks: how many deliveries a second, how long from an event to its arrival, what a backlog costs,
+//! and what a target that hangs does to the others. It is the receivers that count, and they run in this process.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use http::Method;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::client::Client;
+use crate::keys::Keys;
+use crate::machine;
+use crate::measure::{Bench, watched};
+use crate::receiver::{Arrival, Identity, Receivers, rate};
+use crate::report::{Line, figure, median, ninety_ninth};
+use crate::server::{PLATFORM_KEY, Server};
+
+/// To how many receivers deliveries go.
+struct Fan {
+    receivers: usize,
+    /// As many as the dispatcher has under way at once (`Share::limit` in `src/webhooks/room.rs`): to one port, which is one
+    /// receiver, and to one host, which all of them are on.
+    under_way: usize,
+    /// How many deliveries make a second of a round.
+    a_second: u32,
+}
+
+const FANS: [Fan; 2] = [Fan { receivers: 1, under_way: 8, a_second: 1_000 }, Fan { receivers: BACKLOGGED, under_way: 64, a_second: 2_500 }];
+/// The part of a bare loop's rate that deliveries are to reach.
+const THROUGHPUT_TARGET: f64 = 0.4;
+
+/// Events of which it is measured how long they take on an idle server, after as many that are not looked at.
+const IDLE_EVENTS: (usize, usize) = (200, 20);
+/// How long the server rests between two of them: what the last one left to record is recorded.
+const REST: Duration = Duration::from_millis(10);
+/// Milliseconds.
+const IDLE_TARGET: f64 = 2.0;
+
+/// Receivers of a backlog.
+const BACKLOGGED: usize = 10;
+/// How many deliveries of a backlog make a second of a round: 100,000 in a full one.
+const BACKLOG_A_SECOND: u32 = 25_000;
+/// Batches that its events come in.
+const BATCHES: usize = 5;
+/// Longer than it takes to make a backlog: an attempt that waits for its answer meanwhile has not failed.
+const PATIENT: &str = "--webhook-timeout=10m";
+/// The part of the rate of the last tenth that the first tenth is to have, with the backlog still there.
+const FLAT_TARGET: f64 = 0.8;
+/// MiB.
+const BACKLOG_MEMORY_TARGET: f64 = 150.0;
+
+/// Targets beside one that hangs; and how many where this process may not have `FILES` files open.
+const TARGETS: (usize, usize) = (1_000, 200);
+/// A listener and two connections for each target, and some more.
+const FILES: usize = 4_096;
+/// Events a second, whatever becomes of them.
+const PACE: u32 = 250;
+/// Deliveries that wait for the target that hangs.
+const WAITING: usize = 10_000;
+/// How much longer the others may take for it.
+const UNMOVED_TARGET: f64 = 1.5;
+/// Organizations that are set up at a time.
+const AT_ONCE: usize = 16;
+
+/// An organization whose new tasks somebody is told of.
+#[derive(Clone)]
+struct Tenant {
+    platform: Client,
+    client: Client,
+    /// Where its records are synced.
+    sync: String,
+    property: Uuid,
+    keys: Keys,
+}
+
+impl Tenant {
+    /// Sets it up.
+    async fn on(address: SocketAddr, keys: Keys) -> anyhow::Result<Self> {
+        let platform = Client::new(address, PLATFORM_KEY)?;
+        let (path, property) = (format!("/platform/v1/organizations/{}", keys.next()), keys.next());
+        let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en"] });
+        platform.ask(Method::PUT, &path, Some(&organization)).await?;
+        let flat = json!({ "name": "Flat 1", "timezone": "Europe/Madrid", "country": "ES" });
+        let flat = json!({ "isInitialSync": true, "records": [{ "kind": "property", "id": property, "data": flat }] });
+        let sync = format!("{path}/sync");
+        platform.ask(Method::POST, &sync, Some(&flat)).await?;
+        let key = json!({ "name": "bench", "permissions": ["view_tasks"] });
+        let key = platform.data(Method::POST, &format!("{path}/api-keys"), Some(&key)).await?;
+        let client = Client::new(address, key["token"].as_str().context("an API key without its token")?)?;
+        Ok(Self { platform, client, sync, property, keys })
+    }
+
+    /// Has a receiver told of its new tasks.
+    async fn subscribe(&self, url: &str) -> anyhow::Result<()> {
+        let subscription = json!({ "event": "task.created", "targetUrl": url });
+        self.client.ask(Method::POST, "/api/v1/webhook-subscriptions", Some(&subscription)).await.map(drop)
+    }
+
+    /// What syncs these new tasks.
+    fn tasks(&self, ids: impl IntoIterator<Item = Uuid>) -> Value {
+        let data = json!({ "propertyId": self.property, "title": "Change the linen", "status": "open" });
+        let tasks = ids.into_iter().map(|id| json!({ "kind": "task", "id": id, "data": data }));
+        json!({ "records": tasks.collect::<Vec<_>>() })
+    }
+
+    /// Fires so many events, in one sync.
+    async fn fire(&self, count: usize) -> anyhow::Result<()> {
+        let tasks = self.tasks((0..count).map(|_| self.keys.next()));
+        self.platform.ask(Method::POST, &self.sync, Some(&tasks)).await.map(drop)
+    }
+}
+
+impl Bench {
+    /// Everything about webhooks.
+    pub async fn webhooks(&self) -> anyhow::Result<Vec<Line>> {
+        let identity = Identity::new(&self.scratch)?;
+        let mut lines = Vec::new();
+        for fan in &FANS {
+            lines.push(self.throughput(&identity, fan).await?);
+        }
+        lines.extend(self.arrival(&identity).await?);
+        lines.extend(self.backlog(&identity).await?);
+        lines.push(self.hanging(&identity).await?);
+        Ok(lines)
+    }
+
+    /// A service that trusts the receivers.
+    fn sending(&self, identity: &Identity, more: &[&str]) -> anyhow::Result<Server> {
+        let flags = identity.flags().into_iter().chain(more.iter().map(|flag| (*flag).to_owned()));
+        Server::vestibule_with(&self.binary, &self.scratch, &flags.collect::<Vec<_>>())
+    }
+
+    /// Deliveries a second beside a bare loop of the same HTTP client that posts the same bytes.
+    async fn throughput(&self, identity: &Identity, fan: &Fan) -> anyhow::Result<Line> {
+        let Fan { receivers: count, under_way, a_second } = *fan;
+        let server = self.sending(identity, &[])?;
+        let receivers = Receivers::start(identity, count, true).await?;
+        let tenant = Tenant::on(server.address, Keys::default()).await?;
+        for url in receivers.urls.iter() {
+            tenant.subscribe(url).await?;
+        }
+        tenant.fire(1).await?;
+        let sample = receivers.next().await?;
+        receivers.times(count - 1).await?;
+        let client = identity.client()?;
+        let whose = if count == 1 { "one receiver".to_owned() } else { format!("{count} receivers") };
+        let compared = self
+            .compare(
+                &format!("deliveries to {whose}"),
+                "/s",
+                async |length| {
+                    let events = in_time(length, a_second)? / count;
+                    tenant.fire(events).await?;
+                    rate(&receivers.times(events * count).await?)
+                },
+                async |length| {
+                    let posts = in_time(length, a_second)?;
+                    post(&client, &receivers.urls, &sample, under_way, posts).await?;
+                    rate(&receivers.times(posts).await?)
+                },
+            )
+            .await?;
+        let round = in_time(self.plan.length, a_second)?;
+        let what = format!("deliveries over kept-alive HTTPS (HTTP/1.1) to {whose}, {round} committed at once, {under_way} under way");
+        let yardstick = format!("bare reqwest, same bytes, {under_way} under way");
+        Ok(compared.line(what, &yardstick, Some(THROUGHPUT_TARGET)))
+    }
+
+    /// How long it takes from an event to its arrival, on a server that does nothing else.
+    async fn arrival(&self, identity: &Identity) -> anyhow::Result<Vec<Line>> {
+        eprintln!("event to arrival");
+        let server = self.sending(identity, &[])?;
+        let receivers = Receivers::start(identity, 1, true).await?;
+        let tenant = Tenant::on(server.address, Keys::default()).await?;
+        tenant.subscribe(&receivers.urls[0]).await?;
+        let mut connection = tenant.platform.connect().await?;
+        let (mut latencies, mut after_answer) = (Vec::new(), Vec::new());
+        let (events, unseen) = IDLE_EVENTS;
+        for number in 0..unseen + events {
+            tokio::time::sleep(REST).await;
+            let task = tenant.tasks([tenant.keys.next()]);
+            let fired = Instant::now();
+            tenant.platform.ask_on(&mut connection, Method::POST, &tenant.sync, Some(&task)).await?;
+            let answered = milliseconds(fired, Instant::now());
+            let arrived = milliseconds(fired, receivers.next().await?.at);
+            if number >= unseen {
+                latencies.push(arrived);
+                after_answer.push(arrived - answered);
+            }
+        }
+        let (middle, high) = (median(&latencies), ninety_ninth(&latencies));
+        eprintln!("event to arrival: {events} events, median {} ms, p99 {} ms", figure(middle), figure(high));
+        let what = format!("event to arrival on an idle server, from sending the sync of one task, median of {events}");
+        Ok(vec![
+            Line::limit(what, middle, "ms", Some(IDLE_TARGET)),
+            Line::limit("the same, from the answer to that sync".into(), median(&after_answer), "ms", None),
+        ])
+    }
+
+    /// Whether claiming is as quick with a large backlog as with a small one, and what memory it takes.
+    async fn backlog(&self, identity: &Identity) -> anyhow::Result<Vec<Line>> {
+        let each = in_time(self.plan.length, BACKLOG_A_SECOND)? / BACKLOGGED / BATCHES;
+        let count = each * BACKLOGGED * BATCHES;
+        eprintln!("a backlog of {count} deliveries");
+        let server = self.sending(identity, &[PATIENT])?;
+        let receivers = Receivers::start(identity, BACKLOGGED, false).await?;
+        let tenant = Tenant::on(server.address, Keys::default()).await?;
+        for url in receivers.urls.iter() {
+            tenant.subscribe(url).await?;
+        }
+        let mut peak = 0.0_f64;
+        let draining = async {
+            for _ in 0..BATCHES {
+                tenant.fire(each).await?;
+            }
+            receivers.open();
+            receivers.times(count).await
+        };
+        let times = watched(&server, &mut peak, draining).await?;
+        let tenth = count / 10;
+        let (first, last) = (rate(&times[..tenth])?, rate(&times[count - tenth..])?);
+        eprintln!("a backlog of {count} deliveries: {}/s in all", figure(rate(&times)?));
+        Ok(vec![
+            Line::ratio(
+                format!("{count} due deliveries to {BACKLOGGED} receivers, the first tenth of them"),
+                format!("{first:.0}/s"),
+                format!("{last:.0}/s (the last tenth)"),
+                first / last,
+                Some(FLAT_TARGET),
+            ),
+            Line::limit("the same, most resident memory".into(), peak, "MiB", Some(BACKLOG_MEMORY_TARGET)),
+        ])
+    }
+
+    /// How much longer deliveries take when one of many targets hangs, beside a server where none does.
+    async fn hanging(&self, identity: &Identity) -> anyhow::Result<Line> {
+        let (many, few) = TARGETS;
+        let targets = if machine::open_files()? < FILES { few } else { many };
+        eprintln!("{targets} targets and one that hangs: set-up");
+        let receivers = Receivers::start(identity, targets, true).await?;
+        let (beside, alone) = (self.sending(identity, &[])?, self.sending(identity, &[])?);
+        let (others, alike) = (tenants(&beside, &receivers).await?, tenants(&alone, &receivers).await?);
+        let hanging = Receivers::start(identity, 1, false).await?;
+        let tenant = Tenant::on(beside.address, Keys::default()).await?;
+        tenant.subscribe(&hanging.urls[0]).await?;
+        tenant.fire(WAITING).await?;
+        let compared = self
+            .compare(
+                "event to arrival, p99, one hangs",
+                " ms",
+                async |length| latency(&others, &receivers, in_time(length, PACE)?).await,
+                async |length| latency(&alike, &receivers, in_time(length, PACE)?).await,
+            )
+            .await?;
+        let size = format!("{targets} targets, {PACE} events a second, one more target hangs with {WAITING} deliveries waiting");
+        Ok(Line::growth(
+            format!("event to arrival, p99, {size}"),
+            format!("{} ms", figure(compared.ours)),
+            format!("{} ms (none hangs)", figure(compared.yardstick)),
+            compared.ours / compared.yardstick,
+            UNMOVED_TARGET,
+        ))
+    }
+}
+
+/// How many things fill `length`.
+fn in_time(length: Duration, a_second: u32) -> anyhow::Result<usize> {
+    Ok(usize::try_from(length.as_millis() * u128::from(a_second) / 1_000)?)
+}
+
+fn milliseconds(from: Instant, to: Instant) -> f64 {
+    to.duration_since(from).as_secs_f64() * 1_000.0
+}
+
+/// Posts the same bytes over and over, to one receiver after another, so many under way at once.
+async fn post(client: &reqwest::Client, urls: &Arc<[String]>, sample: &Arrival, under_way: usize, count: usize) -> anyhow::Result<()> {
+    let next = Arc::new(AtomicUsize::new(0));
+    let mut workers = JoinSet::new();
+    for _ in 0..under_way {
+        let (client, urls, next) = (client.clone(), urls.clone(), next.clone());
+        let (headers, body) = (sample.headers.clone(), sample.body.clone());
+        workers.spawn(async move {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    return anyhow::Ok(());
+                }
+                let request = client.post(&urls[number % urls.len()]).headers(headers.clone()).body(body.clone());
+                let status = request.send().await?.status();
+                ensure!(status.is_success(), "a receiver answered {status}");
+            }
+        });
+    }
+    while let Some(done) = workers.join_next().await {
+        done??;
+    }
+    Ok(())
+}
+
+/// Sets up an organization for each receiver, which has been told of something once: its connection is there.
+async fn tenants(server: &Server, receivers: &Receivers) -> anyhow::Result<Vec<Tenant>> {
+    let (address, keys) = (server.address, Keys::default());
+    let (mut tenants, mut tasks) = (Vec::new(), JoinSet::new());
+    for url in receivers.urls.iter().cloned() {
+        if tasks.len() >= AT_ONCE
+            && let Some(done) = tasks.join_next().await
+        {
+            tenants.push(done??);
+        }
+        let keys = keys.clone();
+        tasks.spawn(async move {
+            let tenant = Tenant::on(address, keys).await?;
+            tenant.subscribe(&url).await?;
+            tenant.fire(1).await?;
+            anyhow::Ok(tenant)
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        tenants.push(done??);
+    }
+    receivers.times(tenants.len()).await?;
+    Ok(tenants)
+}
+
+/// Fires so many events at an even pace, each in the next organization: how many milliseconds the slowest of a hundred takes
+/// to arrive, from before its sync was sent.
+async fn latency(tenants: &[Tenant], receivers: &Receivers, count: usize) -> anyhow::Result<f64> {
+    let mut pace = tokio::time::interval(Duration::from_secs(1) / PACE);
+    let mut firing = JoinSet::new();
+    for tenant in tenants.iter().cycle().take(count).cloned() {
+        pace.tick().await;
+        firing.spawn(async move {
+            let id = tenant.keys.next();
+            let task = tenant.tasks([id]);
+            let mut connection = tenant.platform.connect().await?;
+            let fired = Instant::now();
+            tenant.platform.ask_on(&mut connection, Method::POST, &tenant.sync, Some(&task)).await?;
+            anyhow::Ok((id, fired))
+        });
+    }
+    let mut fired = HashMap::new();
+    while let Some(done) = firing.join_next().await {
+        let (id, at) = done??;
+        fired.insert(id, at);
+    }
+    let mut latencies = Vec::new();
+    for _ in 0..count {
+        let arrival = receivers.next().await?;
+        let delivery: Value = serde_json::from_slice(&arrival.body)?;
+        let id: Uuid = delivery["data"]["id"].as_str().context("a delivery without its task")?.parse()?;
+        let fired = fired.remove(&id).context("a task arrived that was not fired, or twice")?;
+        latencies.push(milliseconds(fired, arrival.at));
+    }
+    let (middle, high) = (median(&latencies), ninety_ninth(&latencies));
+    eprintln!("event to arrival: {count} events, median {} ms, p99 {} ms", figure(middle), figure(high));
+    Ok(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_round_has_more_in_it() {
+        assert_eq!(in_time(Duration::from_secs(4), 25_000).unwrap(), 100_000);
+        assert_eq!(in_time(Duration::from_millis(500), 250).unwrap(), 125);
+    }
+}
