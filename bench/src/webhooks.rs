@@ -35,7 +35,7 @@ const FANS: [Fan; 2] = [Fan { receivers: 1, under_way: 8, a_second: 1_000 }, Fan
 /// The part of a bare loop's rate that deliveries are to reach.
 const THROUGHPUT_TARGET: f64 = 0.4;
 
-/// Events of which it is measured how long they take on an idle server, after as many that are not looked at.
+/// Events of which it is measured how long they take on an idle server, and how many before them are not looked at.
 const IDLE_EVENTS: (usize, usize) = (200, 20);
 /// How long the server rests between two of them: what the last one left to record is recorded.
 const REST: Duration = Duration::from_millis(10);

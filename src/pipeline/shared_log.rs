@@ -108,7 +108,7 @@ impl SharedLog {
                 Ok(connection) => {
                     if !was_up {
                         // As loud as the loss, so that whoever heard of that hears of this.
-                        tracing::warn!("Redis answers again: rate limits are shared by all nodes");
+                        tracing::warn!("Redis answers again: this node shares rate limits with the others");
                     }
                     was_up = true;
                     self.link.send_replace(Link::Up(number, connection));
@@ -119,7 +119,7 @@ impl SharedLog {
                 }
             }
             if was_up {
-                tracing::warn!(cause = self.cause(), "Redis does not answer: each node counts rate limits by itself");
+                tracing::warn!(cause = self.cause(), "Redis does not answer: this node counts rate limits by itself");
             }
             was_up = false;
             tokio::time::sleep(PAUSE).await;

@@ -86,8 +86,8 @@ async fn a_backup_made_while_writes_go_on_serves_in_the_place_of_the_database() 
         assert_eq!((replayed.status, replayed.header("idempotency-replayed")), (201, Some("true")), "{name}");
     }
     api.post("/portals", json!({ "name": "Written after the restore" })).await.data();
-    let files = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    assert!(files.into_iter().all(|name| !name.starts_with('.')), "nothing is left over");
+    let mut files = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(files.all(|name| !name.starts_with('.')), "nothing is left over");
 }
 
 #[test]
