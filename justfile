@@ -23,6 +23,11 @@ lint:
 test:
     cargo test --workspace
 
+# Ten minutes of mixed load with memory printed, kills over ten thousand requests, slow bodies: what is too long for `test`.
+soak seconds="600" requests="10000":
+    VESTIBULE_RELIABILITY_REQUESTS={{ requests }} cargo test --release --test it -- --nocapture reliability::kills
+    VESTIBULE_SOAK_SECONDS={{ seconds }} cargo test --release --test it -- --nocapture --ignored --exact reliability::bodies_that_come_byte_by_byte_are_not_waited_for reliability::soak
+
 # The benchmark's table, on this machine.
 bench:
     cargo build --release && cargo run --release -p bench

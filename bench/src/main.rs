@@ -3,6 +3,7 @@
 //! Its release binary is driven over loopback beside two yardsticks: a bare handler that sends the same bytes, and the
 //! store's own loop that writes the same rows. Both sides of a ratio take turns, so that what else the machine does hits
 //! both. What a guest waits for in an organization of the size of a city is measured by itself, and beside a smaller one.
+//! Webhooks go to receivers in this process, which also take what a bare loop of the same HTTP client posts.
 //! The table goes to standard output, how it comes about to standard error.
 
 mod bare;
@@ -24,7 +25,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use measure::{Bench, Plan};
 use report::Line;
@@ -36,12 +37,25 @@ struct Cli {
     /// Short rounds: whether it runs at all, rather than what it costs.
     #[arg(long)]
     quick: bool,
+    /// Measure this group alone.
+    #[arg(long, value_enum)]
+    only: Option<Group>,
     /// The binary to measure [default: the one beside this program].
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
     /// What to do instead of measuring.
     #[command(subcommand)]
     command: Option<Command>,
+}
+
+/// Measurements that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Group {
+    StartUp,
+    List,
+    Writes,
+    City,
+    Webhooks,
 }
 
 /// What to do instead of measuring.
@@ -60,13 +74,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match cli.command {
         Some(Command::BareHttp { answer }) => runtime.block_on(bare::serve(&answer))?,
-        None => print!("{}", runtime.block_on(measure(cli.quick, cli.binary))?),
+        None => print!("{}", runtime.block_on(measure(cli.quick, cli.only, cli.binary))?),
     }
     Ok(())
 }
 
 /// Takes every measurement; the table.
-async fn measure(is_quick: bool, binary: Option<PathBuf>) -> anyhow::Result<String> {
+async fn measure(is_quick: bool, only: Option<Group>, binary: Option<PathBuf>) -> anyhow::Result<String> {
     ensure!(!cfg!(debug_assertions), "build it with --release: a debug build measures nothing");
     let program = std::env::current_exe()?;
     let beside = program.parent().context("this program is in no directory")?;
@@ -77,10 +91,22 @@ async fn measure(is_quick: bool, binary: Option<PathBuf>) -> anyhow::Result<Stri
     let plan = if is_quick { Plan::QUICK } else { Plan::FULL };
     let heading = machine::heading(scratch.path(), &plan.to_string())?;
     let bench = Bench { program, binary, scratch: scratch.path().to_owned(), plan };
-    let mut lines: Vec<Line> = bench.start_up()?;
-    lines.extend(bench.list().await?);
-    lines.extend(bench.writes().await?);
-    lines.extend(bench.city().await?);
-    lines.extend(bench.webhooks().await?);
+    let is_wanted = |group| only.is_none_or(|only| only == group);
+    let mut lines: Vec<Line> = Vec::new();
+    if is_wanted(Group::StartUp) {
+        lines.extend(bench.start_up()?);
+    }
+    if is_wanted(Group::List) {
+        lines.extend(bench.list().await?);
+    }
+    if is_wanted(Group::Writes) {
+        lines.extend(bench.writes().await?);
+    }
+    if is_wanted(Group::City) {
+        lines.extend(bench.city().await?);
+    }
+    if is_wanted(Group::Webhooks) {
+        lines.extend(bench.webhooks().await?);
+    }
     Ok(report::table(&heading, &lines))
 }

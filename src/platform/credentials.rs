@@ -17,11 +17,13 @@ use crate::field::{EmailAddress, Field, HttpUrl, Label};
 use crate::moment::Moment;
 use crate::operation::Operation;
 use crate::values;
-use crate::webhooks::{DisabledReason, disable_all_of, disable_events_of_member};
+use crate::webhooks::{DisabledReason, disable_all_elsewhere, disable_all_of, disable_events_of_member};
 
 store::statements! {
     /// A new API key.
     INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc) values (?1, ?2, ?3, ?4, ?5)";
+    /// Ends the tokens of a connection in the other organizations.
+    DELETE_TOKENS_ELSEWHERE = "delete from access_token where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3";
     /// The API keys of an organization.
     LIST_KEYS = "select id, doc, created_at from api_key where organization_id = ?1 order by created_at, id";
     /// Revokes an API key.
@@ -305,6 +307,10 @@ fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<Tok
     let doc = store::Value::json(&AccessToken { permissions: each_once(input.permissions), expires_at })?;
     let hash = store::Value::Bytes(access::hash(&token));
     context.execute(&INSERT_TOKEN, values![id, input.member_id, input.oauth_app_id, hash, now, doc])?;
+    // A member authorizes an app for one organization at a time (spec: Webhook subscription, credential invalid).
+    context.execute(&DELETE_TOKENS_ELSEWHERE, values![input.oauth_app_id, input.member_id])?;
+    let credential = Credential::Connection { app: input.oauth_app_id, member: input.member_id };
+    disable_all_elsewhere(context, credential, DisabledReason::CredentialInvalid)?;
     Ok(TokenView { id, token, expires_at })
 }
 

@@ -1,11 +1,12 @@
 //! The dispatcher: claims what is due, sends it, records what came of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
+use uuid::Uuid;
 
 use super::delivery::{Delivery, Outcome, Status};
 use super::ledger::{self, Claim, Claimed, Claims, Settlement};
@@ -20,7 +21,7 @@ use crate::service::Service;
 /// What a claim leaves for reading and recording, on top of the receiver's own time.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
 /// The longest without a look: what another node left behind is found by then.
-const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// How long to leave a database alone that could not be asked.
 const RESPITE: Duration = Duration::from_secs(1);
 /// How long to leave what is due to another node that was quicker with all of it; by then there may be more.
@@ -34,6 +35,8 @@ struct Inner {
     service: Arc<Service>,
     sender: Sender,
     room: Room,
+    /// The subscription that a claim has looked at last.
+    last: Mutex<Uuid>,
 }
 
 impl Dispatcher {
@@ -41,7 +44,7 @@ impl Dispatcher {
     /// crypto provider to be installed.
     pub fn new(service: Arc<Service>, ca: Option<&[u8]>) -> Result<Self, String> {
         let sender = Sender::new(service.targets.clone(), service.settings.webhook_timeout, ca)?;
-        Ok(Self(Arc::new(Inner { service, sender, room: Room::default() })))
+        Ok(Self(Arc::new(Inner { service, sender, room: Room::default(), last: Mutex::default() })))
     }
 
     /// Sends what is due, whenever something is, until `stop` says so or its sender is gone; then finishes what it began.
@@ -55,6 +58,10 @@ impl Dispatcher {
                 () = self.0.service.dispatch.notified() => {}
                 Some(ended) = sends.join_next() => note(ended),
                 () = tokio::time::sleep(sleep) => {}
+            }
+            // One claim for all the places that have become free meanwhile.
+            while let Some(ended) = sends.try_join_next() {
+                note(ended);
             }
         }
         finish(&mut sends).await;
@@ -138,7 +145,20 @@ impl Dispatcher {
         let service = &self.0.service;
         let until = later(service.clock.now(), service.settings.webhook_timeout.saturating_add(LEASE_MARGIN));
         let room = self.0.room.clone();
-        service.store.write(move |tx| ledger::claim(tx, &room, due, until)).await
+        let mut from = *self.last();
+        let (claims, from) = service
+            .store
+            .write(move |tx| {
+                let claims = ledger::claim(tx, &room, &mut from, due, until)?;
+                Ok::<_, Error>((claims, from))
+            })
+            .await?;
+        *self.last() = from;
+        Ok(claims)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Uuid> {
+        self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Deals with one delivery. Where that fails the claim runs out and the delivery is claimed anew: nothing is lost.

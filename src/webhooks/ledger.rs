@@ -21,26 +21,43 @@ use super::subscriptions::DisabledReason;
 use crate::error::Result;
 use crate::values;
 
-/// How many due deliveries are looked at together: more than there are places, because some hosts will have none left.
-const WINDOW: i64 = 256;
-/// How many windows are looked at in one claim; what lies behind them is found by a later one.
-const WINDOWS: usize = 16;
+/// How many subscriptions are looked at together.
+const LOOKED_AT: i64 = 256;
+/// Deliveries of one subscription that are claimed together: as many as may be under way to one target.
+const A_SUBSCRIPTION: i64 = 8;
+/// Deliveries claimed in one transaction.
+const A_CLAIM: usize = 256;
 /// Deliveries removed in one transaction, so that a sweep holds up no one.
 const SWEEP_BATCH: i64 = 500;
 /// As many pending deliveries are counted; where there are more, the number says nothing that this one does not.
 const MOST_COUNTED: i64 = 100_000;
 
 store::statements! {
-    /// Deliveries that are due and nobody's, except those of some subscriptions, and some.
+    /// Subscriptions with deliveries that are nobody's, after one of them. A step an index for each, so that what waits
+    /// for one of them costs the others nothing.
+    WAITING = "with recursive waiting(id) as (
+            select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
+                and subscription_id > ?1 order by subscription_id limit 1)
+            union all
+            select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
+                and subscription_id > waiting.id order by subscription_id limit 1) from waiting where waiting.id is not null)
+        select id from waiting where id is not null limit ?2";
+    /// Deliveries of a subscription that are due and nobody's, the oldest first.
     DUE = "select d.id, d.organization_id, d.subscription_id, s.target_url, d.doc from webhook_delivery d
         join webhook_subscription s on s.organization_id = d.organization_id and s.id = d.subscription_id
-        where d.status = 'pending' and d.next_attempt_at <= ?1 and (d.leased_until is null or d.leased_until <= ?1)
-        and not (d.subscription_id = any(?2)) and not (d.id = any(?3)) order by d.next_attempt_at, d.id limit ?4";
+        where d.subscription_id = ?2 and d.status = 'pending' and d.leased_until is null and d.next_attempt_at <= ?1
+        order by d.next_attempt_at, d.id limit ?3";
+    /// Ends the leases that have run out.
+    RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where leased_until is not null and leased_until <= ?1
+            for update skip locked)
+        update webhook_delivery set leased_until = null where id in (select id from expired)";
+    /// Whether one has.
+    EXPIRED = "select 1 from webhook_delivery where leased_until is not null and leased_until <= ?1 limit 1";
     /// Claims deliveries. The condition is that of DUE once more: of nodes that saw the same row, the first has it. Another
     /// passes over it, while the first is at it and after, rather than wait for it with rows in hand that the first, or
     /// somebody who deletes a subscription, may be waiting for in turn.
     CLAIM = "with free as (select id from webhook_delivery where id = any(?3) and status = 'pending' and next_attempt_at <= ?1
-            and (leased_until is null or leased_until <= ?1) for update skip locked)
+            and leased_until is null for update skip locked)
         update webhook_delivery set leased_until = ?2 where id in (select id from free) returning id";
     /// Ends every lease.
     RELEASE_ALL = "update webhook_delivery set leased_until = null where status = 'pending' and leased_until is not null";
@@ -142,37 +159,50 @@ pub struct Backlog {
     pub oldest_due: Duration,
 }
 
-/// Claims what was due at `due` until `until`, as far as there is room to send it.
-pub(super) fn claim(tx: &mut Transaction<'_>, room: &Room, due: Timestamp, until: Timestamp) -> Result<Claims> {
-    let (mut taken, mut lost): (Vec<Claimed>, Vec<Uuid>) = (Vec::new(), Vec::new());
-    for _ in 0..WINDOWS {
-        if room.free() == 0 {
-            break;
-        }
-        let rows = tx.rows(&DUE, &values![due, room.crowded(), lost.clone(), WINDOW])?;
-        let mut fitting = Vec::new();
-        for row in &rows {
-            fitting.extend(claimed(row, room, until)?);
-        }
-        let mut granted = HashSet::new();
-        if !fitting.is_empty() {
-            let ids: Vec<Uuid> = fitting.iter().map(|claimed: &Claimed| claimed.claim.id).collect();
-            let won = tx.rows(&CLAIM, &values![due, until, ids])?;
-            granted = won.iter().map(|row| row.get::<Uuid>(0)).collect::<store::Result<_>>()?;
-        }
-        for claimed in fitting {
-            if granted.contains(&claimed.claim.id) {
-                taken.push(claimed);
-            } else {
-                lost.push(claimed.claim.id);
+/// Claims what was due at `due` until `until`, as far as there is room to send it. `from` is the subscription that was
+/// looked at last: the others have their turn first.
+pub(super) fn claim(tx: &mut Transaction<'_>, room: &Room, from: &mut Uuid, due: Timestamp, until: Timestamp) -> Result<Claims> {
+    if tx.row(&EXPIRED, &values![due])?.is_some() {
+        tx.execute(&RELEASE_EXPIRED, &values![due])?;
+    }
+    let crowded: HashSet<Uuid> = room.crowded().into_iter().collect();
+    let (begin, mut has_wrapped) = (*from, false);
+    let mut fitting = Vec::new();
+    'look: loop {
+        let waiting = tx.rows(&WAITING, &values![*from, LOOKED_AT])?;
+        for row in &waiting {
+            *from = row.get(0)?;
+            if has_wrapped && *from > begin {
+                break 'look;
+            }
+            if !crowded.contains(from) {
+                for row in tx.rows(&DUE, &values![due, *from, A_SUBSCRIPTION])? {
+                    match claimed(&row, room, until)? {
+                        Some(claimed) => fitting.push(claimed),
+                        None => break,
+                    }
+                }
+            }
+            if room.free() == 0 || fitting.len() >= A_CLAIM {
+                break 'look;
             }
         }
-        // Behind those without a place, and those that are lost, there may be more.
-        if granted.len() == rows.len() {
-            break;
+        if i64::try_from(waiting.len()).is_ok_and(|count| count < LOOKED_AT) {
+            if has_wrapped || begin.is_nil() {
+                break;
+            }
+            (*from, has_wrapped) = (Uuid::nil(), true);
         }
     }
-    Ok(Claims { taken, is_outrun: !lost.is_empty() })
+    if fitting.is_empty() {
+        return Ok(Claims { taken: fitting, is_outrun: false });
+    }
+    let ids: Vec<Uuid> = fitting.iter().map(|claimed: &Claimed| claimed.claim.id).collect();
+    let seen = ids.len();
+    let won = tx.rows(&CLAIM, &values![due, until, ids])?;
+    let granted: HashSet<Uuid> = won.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
+    fitting.retain(|claimed| granted.contains(&claimed.claim.id));
+    Ok(Claims { is_outrun: fitting.len() < seen, taken: fitting })
 }
 
 /// A row of DUE with a place to send it, if there is one.

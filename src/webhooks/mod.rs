@@ -26,7 +26,7 @@ pub(crate) use event_types::{ping_schema, step_run_schema, subject};
 pub use ledger::{Backlog, backlog, sweep};
 pub use outbox::enqueue;
 pub use standing::disable_lapsed;
-pub use subscriptions::{DisabledReason, disable_all_of, disable_events_of_member};
+pub use subscriptions::{DisabledReason, disable_all_elsewhere, disable_all_of, disable_events_of_member};
 pub use target::{Names, Targets};
 
 use crate::operation::Operation;

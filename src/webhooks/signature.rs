@@ -70,12 +70,13 @@ impl Secrets {
         &self.secret.0
     }
 
-    /// Puts a fresh secret in the place of the newest, which goes on signing until its grace time is over.
+    /// Puts a fresh secret in the place of the newest, which goes on signing until its grace time is over. Without any, no
+    /// older one signs either: whoever gives none has reason to.
     pub(super) fn rotate(&mut self, ids: &Ids, now: Timestamp, grace: Duration) {
         let secret = mem::replace(&mut self.secret, Secret::fresh(ids));
         let until = Moment(now.checked_add(grace).unwrap_or(Timestamp::MAX));
         self.retiring.insert(0, Retiring { secret, until });
-        self.retiring.retain(|old| old.until.0 > now);
+        self.retiring.retain(|old| old.until.0 > now && !grace.is_zero());
         self.retiring.truncate(MOST_RETIRING);
     }
 

@@ -53,6 +53,9 @@ store::statements! {
     /// Disables every active subscription of a credential.
     DISABLE_ALL = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential = ?2 and disabled_at is null returning id";
+    /// Disables every active subscription of a credential in the other organizations.
+    DISABLE_ELSEWHERE = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
+        where organization_id <> ?1 and credential = ?2 and disabled_at is null returning id, organization_id";
     /// Disables the active subscriptions of a member to some events, whichever app made them.
     DISABLE_MEMBER = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null and event = any(?5) returning id";
@@ -422,6 +425,15 @@ pub fn disable_all_of(context: &mut Context<'_, '_>, credential: Credential, rea
     let (key, now) = (credential.key(), context.now());
     let disabled = context.rows(&DISABLE_ALL, values![key, now, reason.name()])?;
     tell_all_disabled(context, &disabled, reason)
+}
+
+/// Disables every active subscription that a credential has in other organizations: its app now works for this one.
+pub fn disable_all_elsewhere(context: &mut Context<'_, '_>, credential: Credential, reason: DisabledReason) -> Result<()> {
+    let (key, now) = (credential.key(), context.now());
+    for row in context.rows(&DISABLE_ELSEWHERE, values![key, now, reason.name()])? {
+        tell_disabled(row.get(1)?, row.get(0)?, reason);
+    }
+    Ok(())
 }
 
 /// Disables the active subscriptions of a member to these events, whichever app made them.

@@ -30,6 +30,7 @@ mod reading;
 mod rebinding;
 mod receivers;
 mod redis;
+mod reliability;
 mod scopes;
 mod search;
 mod store;

@@ -26,8 +26,11 @@ async fn lost_connections_are_replaced() {
     let closed = tokio::task::spawn_blocking(move || {
         let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
         let others =
-            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
-        client.query(others, &[]).unwrap().len()
+            "select pid, pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+        let ended: Vec<i32> = client.query(others, &[]).unwrap().iter().map(|row| row.get(0)).collect();
+        // Told to end is not ended: one that still answers would take a request with it.
+        while !client.query("select 1 from pg_stat_activity where pid = any($1)", &[&ended]).unwrap().is_empty() {}
+        ended.len()
     })
     .await
     .unwrap();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use store::Statement;
 use uuid::Uuid;
@@ -307,6 +308,22 @@ with_receiver! {
         }
         api.post(&rotate, json!({ "graceSeconds": 604_800 })).await.data();
         org.key().await.post(&rotate, json!({})).await.error(404);
+    }
+
+    async fn an_app_works_for_one_organization_of_a_member(app: App, receiver: Receiver) {
+        let (org, other) = (app.org().await, app.org().await);
+        let member = new_id();
+        for here in [&org, &other] {
+            here.member(member, None, &[Permission::ViewTasks], true).await;
+        }
+        let token = org.token_of(member, &[Permission::ViewTasks]).await;
+        subscribe(&token, "task.created", &receiver.url).await;
+        // The same app, for another organization.
+        let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": ["view_tasks"] });
+        let there = app.platform().ok(Method::POST, &other.path("/access-tokens"), Some(body)).await;
+        token.get("/tasks").await.error(401);
+        app.api(there["token"].as_str().unwrap()).get("/tasks").await.data();
+        assert_eq!(reasons(&org).await, [reason("credential_invalid")]);
     }
 
     async fn deliveries_that_are_over_are_swept_in_time(app: App, receiver: Receiver) {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::error::{Error, Result};
 use crate::{Transaction, WAIT_LIMIT};
@@ -44,19 +45,21 @@ pub(crate) fn guarded<T, E>(
 /// Where an answer goes.
 pub(crate) type Answer<T, E> = oneshot::Sender<Result<Result<T, E>, Panic>>;
 
-/// Awaits an answer. Gives up on work that has not begun within [`WAIT_LIMIT`], and on any work after `limit`.
+/// Awaits an answer. Gives up on work that has not begun within [`WAIT_LIMIT`] of when its caller `asked`, and on any work
+/// after `limit`.
 pub(crate) async fn answer<T, E: From<Error>>(
+    asked: Instant,
     limit: Duration,
     progress: Progress,
     mut receiver: oneshot::Receiver<Result<Result<T, E>, Panic>>,
 ) -> Result<T, E> {
     let gone = |_| Ok(Err(E::from(Error::Unavailable("the database is closing".into()))));
     let late = || Err(E::from(Error::Unavailable("the database did not answer in time".into())));
-    let first = tokio::time::timeout(WAIT_LIMIT, &mut receiver).await;
+    let first = tokio::time::timeout_at(asked + WAIT_LIMIT, &mut receiver).await;
     let outcome = match first {
         Ok(outcome) => outcome.unwrap_or_else(gone),
         Err(_) if progress.give_up() => return late(),
-        Err(_) => match tokio::time::timeout(limit.saturating_sub(WAIT_LIMIT), receiver).await {
+        Err(_) => match tokio::time::timeout_at(asked + limit, receiver).await {
             Ok(outcome) => outcome.unwrap_or_else(gone),
             Err(_) => return late(),
         },

@@ -11,6 +11,7 @@ use postgres::{Client, Config, NoTls};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::sync::{Semaphore, oneshot};
+use tokio::time::Instant;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{Error, Result};
@@ -78,6 +79,7 @@ impl Postgres {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        let asked = Instant::now();
         self.queued.fetch_add(1, Ordering::Relaxed);
         let permit = tokio::time::timeout(WAIT_LIMIT, self.permits.clone().acquire_owned()).await;
         self.queued.fetch_sub(1, Ordering::Relaxed);
@@ -97,7 +99,7 @@ impl Postgres {
             drop(permit);
             drop(sender.send(outcome));
         });
-        job::answer(limit, progress, receiver).await
+        job::answer(asked, limit, progress, receiver).await
     }
 
     pub(crate) fn load(&self) -> Load {

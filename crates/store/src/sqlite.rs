@@ -11,6 +11,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::error::{Error, Result};
 use crate::job::{self, Answer, Progress};
@@ -100,7 +101,7 @@ impl Sqlite {
         });
         // A closed queue drops the sender, which the receiver reports.
         drop(self.reads.send(read));
-        job::answer(limit, progress, receiver).await
+        job::answer(Instant::now(), limit, progress, receiver).await
     }
 
     pub(crate) async fn write<T, E>(
@@ -117,7 +118,7 @@ impl Sqlite {
         let begun = progress.clone();
         let write: Write = Box::new(move |connection| if begun.begin() { run(connection, work, sender) } else { Ran::Skipped });
         drop(self.writes.send(write));
-        job::answer(limit, progress, receiver).await
+        job::answer(Instant::now(), limit, progress, receiver).await
     }
 
     pub(crate) fn settle(&self) -> Result<()> {
