@@ -80,7 +80,14 @@ fn banner(base: &str, platform_key: &str, built: &Built) -> String {
          \x20 organization  {organization}\n\n\
          \x20 Try:\n\n\
          \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/portals\n\
-         \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/reservations/{reservation}/explain\n\n"
+         \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/reservations/{reservation}/explain\n\n\
+         \x20 Watch a delivery: a subscription, a ping, what became of it. At this address nobody takes it, and the log says so;\n\
+         \x20 put one of yours in its place, or one on this machine as docs/webhooks.md has it.\n\n\
+         \x20 id=$(curl -s -H 'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' \\\n\
+         \x20   -d '{{\"event\": \"reservation.created\", \"targetUrl\": \"https://example.com/hooks\"}}' \\\n\
+         \x20   {base}/api/v1/webhook-subscriptions | sed 's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/')\n\
+         \x20 curl -s -X POST -H 'Authorization: Bearer {api_key}' {base}/api/v1/webhook-subscriptions/$id/ping; sleep 1\n\
+         \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/webhook-subscriptions/$id/deliveries\n\n"
     )
 }
 
