@@ -17,7 +17,11 @@ pub(super) struct Reading(Arc<AtomicBool>);
 impl Reading {
     /// The request with its body watched.
     pub(super) fn watch(request: Request) -> (Request, Self) {
-        let reading = Self(Arc::new(AtomicBool::new(request.body().is_end_stream())));
+        let is_over = request.body().is_end_stream();
+        let reading = Self(Arc::new(AtomicBool::new(is_over)));
+        if is_over {
+            return (request, reading);
+        }
         let watched = reading.clone();
         (request.map(|body| Body::new(Watched { body, reading: watched })), reading)
     }
