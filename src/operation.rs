@@ -139,7 +139,7 @@ impl Answer {
 
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 type TenantWork = dyn Fn(&mut Context<'_, '_>, Value) -> Result<Answer> + Send + Sync;
-type Rules = dyn Fn(&Value) -> Vec<Issue> + Send + Sync;
+type Rules = dyn Fn(&Value, &[&str]) -> Vec<Issue> + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
 type ProviderWork = dyn Fn(Arc<Service>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
 
@@ -366,10 +366,15 @@ impl Declaration {
     }
 
     /// Names what several fields get wrong together, for a request in which single fields are wrong as well: so that it
-    /// hears of everything at once. The function judges the same again, against the state.
+    /// hears of everything at once. The rules get the input without the fields that are wrong, and the names of those, of
+    /// which nothing can be said. The function judges the same again, against the state.
     #[must_use]
-    pub fn judged<I: DeserializeOwned>(mut self, rules: impl Fn(I) -> Vec<Issue> + Send + Sync + 'static) -> Self {
-        self.0.rules = Some(Box::new(move |input| serde_json::from_value(input.clone()).map(&rules).unwrap_or_default()));
+    pub fn judged<I: DeserializeOwned>(mut self, rules: impl Fn(I, &[&str]) -> Vec<Issue> + Send + Sync + 'static) -> Self {
+        let judge = move |input: &Value, wrong: &[&str]| {
+            let input = serde_json::from_value(input.clone());
+            input.map(|input| rules(input, wrong)).unwrap_or_default()
+        };
+        self.0.rules = Some(Box::new(judge));
         self
     }
 

@@ -158,7 +158,7 @@ fn list_of_property(context: &mut Context<'_, '_>, input: OfProperty) -> Result<
 }
 
 /// The rules over several fields of a new manual.
-fn judge_new(input: Create<ManualFields>) -> Vec<Issue> {
+fn judge_new(input: Create<ManualFields>, wrong: &[&str]) -> Vec<Issue> {
     let fields = input.0;
     let mut broken = Vec::new();
     take_cover(&fields, &mut broken, &[]);
@@ -166,7 +166,10 @@ fn judge_new(input: Create<ManualFields>) -> Vec<Issue> {
     let has_title = fields.title.sent().is_some_and(Option::is_some);
     let mut manual = Manual::new(Uuid::nil(), String::new(), Moment(Timestamp::UNIX_EPOCH)).answered;
     fields.apply(&mut manual);
-    broken.extend(issues(&manual, has_title || manual.title_id.is_some(), "title", &[]));
+    // What is shown hangs on all three, so nothing is said of it while one of them is wrong.
+    if !["titleId", "displayMode", "customFieldId"].iter().any(|field| wrong.contains(field)) {
+        broken.extend(issues(&manual, has_title || manual.title_id.is_some(), "title", &[]));
+    }
     broken
 }
 

@@ -36,6 +36,11 @@ impl Issues {
         self.0.keys().any(|failing| path.starts_with(failing) || failing.starts_with(path))
     }
 
+    /// The names of the fields in which something was found wrong.
+    fn failing(&self) -> Vec<&str> {
+        self.0.keys().filter_map(|path| if let Some(Step::Key(name)) = path.first() { Some(name.as_str()) } else { None }).collect()
+    }
+
     /// The input without the fields in which something was found wrong.
     fn without_failing(&self, input: &Value) -> Value {
         let mut rest = input.clone();
@@ -130,7 +135,8 @@ impl Shape {
             self.report(&error, &mut issues);
         }
         if let Some(rules) = operation.rules.as_ref().filter(|_| !issues.0.is_empty()) {
-            for Issue { path, message } in rules(&issues.without_failing(&input)) {
+            let found = rules(&issues.without_failing(&input), &issues.failing());
+            for Issue { path, message } in found {
                 if !issues.concerns(&path) {
                     issues.add(path, message);
                 }

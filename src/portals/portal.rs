@@ -215,16 +215,16 @@ impl Creatable for PortalFields {
 }
 
 impl PortalFields {
-    /// The issue of a create whose method of contact has no number beside it.
+    /// The issue of a create whose method of contact has no number beside it, not even one that is wrong.
     #[must_use]
-    pub fn contact_issue(&self) -> Option<Issue> {
+    pub fn contact_issue(&self, wrong: &[&str]) -> Option<Issue> {
         let method = self.communication_method.sent().copied().flatten()?;
         let number = match method {
             CommunicationMethod::Whatsapp => &self.support_whatsapp,
             CommunicationMethod::Text => &self.support_text_phone,
             CommunicationMethod::Phone => &self.support_phone,
         };
-        let is_sent = number.sent().is_some_and(Option::is_some);
+        let is_sent = number.sent().is_some_and(Option::is_some) || wrong.contains(&method.number_field());
         (!is_sent).then(|| Issue::new(&["communicationMethod"], format!("the communication method needs {}", method.number_field())))
     }
 

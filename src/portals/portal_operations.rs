@@ -78,7 +78,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("createPortal", Method::POST, "/portals", Needs::Permission(ModifyProperties))
             .summary("Create a portal; it serves no property until assigned")
             .creates()
-            .judged(|input: Create<PortalFields>| input.0.contact_issue().into_iter().collect())
+            .judged(|input: Create<PortalFields>, wrong| input.0.contact_issue(wrong).into_iter().collect())
             .run(create),
         Operation::public("updatePortal", Method::PATCH, "/portals/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a portal")

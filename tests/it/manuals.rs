@@ -213,6 +213,23 @@ on_both! {
         }
     }
 
+    async fn rules_over_several_fields_are_told_with_the_rest(app: App) {
+        let api = app.org().await.key().await;
+        for (path, body, expected) in [
+            ("/portal-manuals", json!({}), &["nickname", "title"][..]),
+            ("/portal-manuals", json!({ "nickname": "", "title": "T", "customFieldId": crate::support::new_id() }), &["customFieldId", "nickname"]),
+            ("/portal-manuals", json!({ "nickname": "N", "titleId": "x" }), &["titleId"]),
+            ("/portal-manuals", json!({ "nickname": "N", "displayMode": "song" }), &["displayMode"]),
+            ("/precheck-steps", json!({ "stepType": "main", "minLos": 5, "maxLos": 1 }), &["minLos", "nickname"]),
+            ("/precheck-steps", json!({ "stepType": "main", "nickname": "", "displayTitleLanguage": "es" }), &["displayTitleLanguage", "nickname"]),
+            ("/precheck-steps", json!({ "stepType": "main", "nickname": "N", "displayTitle": "", "displayTitleLanguage": "es" }), &["displayTitle"]),
+            ("/portals", json!({ "name": "", "communicationMethod": "phone" }), &["communicationMethod", "name"]),
+            ("/portals", json!({ "name": "", "communicationMethod": "phone", "supportPhone": "12" }), &["name", "supportPhone"]),
+        ] {
+            assert_eq!(api.post(path, body.clone()).await.issues(), expected, "{path} {body}");
+        }
+    }
+
     async fn what_is_no_id_is_at_fault_beside_a_text_too(app: App) {
         let api = app.org().await.key().await;
         for beside in [json!("nonsense"), json!(7)] {
