@@ -7,23 +7,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::precheck::TYPES;
 use crate::support::receiver::{subscribe, with_receiver};
 use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation};
-
-const TYPES: [&str; 12] = [
-    "your_details",
-    "identity_check",
-    "background_check",
-    "other_guests",
-    "authority_reporting",
-    "additional_questions",
-    "document_upload",
-    "agreement",
-    "mandatory_fee",
-    "damage_deposit",
-    "screen_and_protect",
-    "main",
-];
 
 /// A flat in a group and with a tag, the organization's default portal, and a stay in the flat.
 pub struct House<'a> {

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use vestibule::access::Permission;
 
 use crate::checkin::{House, id, ids, with};
+use crate::support::dice::Dice;
 use crate::support::{App, new_id, on_both, reservation};
 
 /// What is explained of a stay, once it is certain that the guest sees just that.
@@ -53,25 +54,13 @@ async fn order(house: &House<'_>, stay: Uuid) -> Vec<String> {
     steps.iter().map(|step| step["nickname"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Numbers that look thrown, the same ones each time.
-struct Dice(u64);
-
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
-    fn one_of<T: Clone>(&mut self, items: &[T]) -> T {
-        items[usize::try_from(self.roll(items.len() as u64)).unwrap()].clone()
-    }
-
     fn number_or_null(&mut self, sides: u64) -> Value {
         if self.roll(2) == 0 { Value::Null } else { json!(self.roll(sides)) }
     }
 
     /// Whatever rules a step may have.
-    fn rules(&mut self) -> Value {
+    fn step_rules(&mut self) -> Value {
         let (min_los, earliest) = (self.roll(5), self.number_or_null(30));
         let latest = self.number_or_null(30).as_u64().map(|days| days + 20 + earliest.as_u64().unwrap_or(0));
         let channels = [json!(["direct"]), json!(["airbnb", "direct"]), json!(["airbnb"])];
@@ -358,7 +347,7 @@ on_both! {
         let mut dice = Dice(2026);
         for _ in 0..40 {
             let step_type = dice.one_of(&["your_details", "other_guests", "authority_reporting", "document_upload", "main"]);
-            let step = house.idle_step(step_type, dice.rules()).await;
+            let step = house.idle_step(step_type, dice.step_rules()).await;
             house.scopes("add", "precheck_step", step, dice.one_of(&places)).await;
         }
         let mut shown = Vec::new();

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::checkin::{House, id, with};
 use crate::precheck::keys;
+use crate::support::dice::Dice;
 use crate::support::{Answer, App, on_both, reservation};
 
 /// Between the tests' now and the stay, so that nothing but the rules of a test decides.
@@ -103,19 +104,7 @@ async fn check(house: &House<'_>, flat: Uuid, manual: Uuid, table: &[(Value, Val
     }
 }
 
-/// Numbers that look thrown, the same ones each time.
-struct Dice(u64);
-
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
-    fn one_of<T: Clone>(&mut self, items: &[T]) -> T {
-        items[usize::try_from(self.roll(items.len() as u64)).unwrap()].clone()
-    }
-
     /// A rule of a category, such as lets some of the stays of a test through.
     fn rule(&mut self, category: &str) -> Value {
         let anchors = ["before_check_in", "after_check_in", "before_check_out", "after_check_out", "check_in_time", "check_out_time"];
@@ -153,7 +142,7 @@ impl Dice {
         with(json!({ "ruleCategory": category }), fields)
     }
 
-    fn rules(&mut self) -> Value {
+    fn visibility_rules(&mut self) -> Value {
         let categories = ["relative_date", "seasonal", "length_of_stay", "booking_source", "verification_status"];
         let chosen: Vec<_> = categories.iter().filter(|_| self.roll(4) == 0).collect();
         chosen.into_iter().map(|category| self.rule(category)).collect()
@@ -450,7 +439,7 @@ on_both! {
         let headings = [category(&house, "Home").await["id"].clone(), category(&house, "Away").await["id"].clone(), Value::Null];
         let mut dice = Dice(2026);
         for _ in 0..40 {
-            let fields = json!({ "isActive": dice.roll(6) > 0, "manualCategoryId": dice.one_of(&headings), "visibilityRules": dice.rules() });
+            let fields = json!({ "isActive": dice.roll(6) > 0, "manualCategoryId": dice.one_of(&headings), "visibilityRules": dice.visibility_rules() });
             let manual = idle(&house, "generated", fields).await;
             house.scopes("add", "manual", manual, dice.one_of(&places)).await;
         }

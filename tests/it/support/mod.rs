@@ -1,5 +1,6 @@
 //! The server under test, and those who talk to it.
 
+pub mod dice;
 pub mod node;
 pub mod postgres;
 pub mod raw_receiver;
