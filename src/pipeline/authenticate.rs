@@ -32,10 +32,15 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// The caller, where the database is in the state in which it was asked for them before.
-pub(super) fn recall(service: &Service, operation: &Operation, request: &Head, now: Timestamp) -> Option<Caller> {
-    let token = bearer(&request.headers).filter(|_| operation.surface == Surface::Public)?;
-    service.memory.caller(token, service.store.version()?, now).map(Caller::Tenant)
+/// The caller, where that takes no look at the database: the platform, and whoever was asked for before in the state the
+/// database is in.
+pub(super) fn recall(service: &Service, operation: &Operation, request: &Head, now: Timestamp) -> Result<Option<Caller>> {
+    let remembered = |token| service.memory.caller(token, service.store.version()?, now).map(Caller::Tenant);
+    match operation.surface {
+        Surface::Public => Ok(bearer(&request.headers).and_then(remembered)),
+        Surface::Platform => platform(service, operation, request).map(Some),
+        Surface::Guest => Ok(None),
+    }
 }
 
 pub(super) fn identify(

@@ -145,7 +145,7 @@ async fn through(
     let sent = head.clone();
     match operation.effect {
         Effect::Read => {
-            let known = match authenticate::recall(service, operation, &head, now) {
+            let known = match authenticate::recall(service, operation, &head, now)? {
                 // What nodes share is asked over the network: between two transactions, not in one.
                 None if operation.surface == Surface::Public && service.limits.are_shared() => {
                     Some(identify(service, operation, &head, now).await?)
@@ -182,7 +182,7 @@ async fn through(
             asked(operation, answered?, head.id).await
         }
         Effect::Write => {
-            let caller = match authenticate::recall(service, operation, &head, now) {
+            let caller = match authenticate::recall(service, operation, &head, now)? {
                 Some(caller) => caller,
                 None => identify(service, operation, &head, now).await?,
             };

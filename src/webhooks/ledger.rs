@@ -1,17 +1,20 @@
 //! Which deliveries are due, who deals with them, and what came of it: the database side of the dispatcher.
 //!
-//! A delivery is claimed by a lease. It is nobody's again when the lease runs out, so what a node that went down had in
-//! hand is not lost; a delivery whose outcome could not be recorded arrives a second time, under the same id.
+//! Where nodes share the database a delivery is claimed by a lease. It is nobody's again when the lease runs out, so what a
+//! node that went down had in hand is not lost. A process that is alone needs none: what it has in hand it knows, and what
+//! it had in hand when it went down is due as before. Either way a delivery whose outcome was not recorded arrives a second
+//! time, under the same id.
 //!
-//! Nothing here takes the organization's lock. Recording an outcome touches a subscription and one of its deliveries, the
-//! subscription's row first, which is also the order in which deleting a subscription goes about it. What touches many
-//! deliveries at once, claiming and sweeping, waits for no row that another has: it does without.
+//! Nothing here takes the organization's lock. Recording outcomes touches a subscription and some of its deliveries, the
+//! subscription's row first, which is also the order in which deleting a subscription goes about it. What touches deliveries
+//! of many subscriptions, claiming and sweeping, waits for no row that another has: it does without.
 
 use std::collections::HashSet;
+use std::mem;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use store::{RawJson, Row, Transaction};
+use store::{RawJson, Transaction};
 use url::Url;
 use uuid::Uuid;
 
@@ -42,11 +45,11 @@ store::statements! {
             select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
                 and subscription_id > waiting.id order by subscription_id limit 1) from waiting where waiting.id is not null)
         select id from waiting where id is not null limit ?2";
-    /// Deliveries of a subscription that are due and nobody's, the oldest first.
-    DUE = "select d.id, d.organization_id, d.subscription_id, s.target_url, d.doc from webhook_delivery d
+    /// Deliveries of a subscription that are due, nobody's and not in hand here, the oldest first.
+    DUE = "select d.id, d.organization_id, s.target_url, d.doc from webhook_delivery d
         join webhook_subscription s on s.organization_id = d.organization_id and s.id = d.subscription_id
         where d.subscription_id = ?2 and d.status = 'pending' and d.leased_until is null and d.next_attempt_at <= ?1
-        order by d.next_attempt_at, d.id limit ?3";
+        and not (d.id = any(?4)) order by d.next_attempt_at, d.id limit ?3";
     /// Ends the leases that have run out.
     RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where leased_until is not null and leased_until <= ?1
             for update skip locked)
@@ -59,18 +62,16 @@ store::statements! {
     CLAIM = "with free as (select id from webhook_delivery where id = any(?3) and status = 'pending' and next_attempt_at <= ?1
             and leased_until is null for update skip locked)
         update webhook_delivery set leased_until = ?2 where id in (select id from free) returning id";
-    /// Ends every lease.
-    RELEASE_ALL = "update webhook_delivery set leased_until = null where status = 'pending' and leased_until is not null";
     /// When the next delivery becomes due, of those that are not due yet.
     NEXT = "select next_attempt_at from webhook_delivery
         where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
     /// When the next lease runs out: what a node left behind that went down is due again then.
     NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null and leased_until > ?1 order by leased_until limit 1";
-    /// Whether a claim still holds.
-    HELD = "select id from webhook_delivery where organization_id = ?1 and id = ?2 and leased_until = ?3 and status = 'pending'";
+    /// Keeps everybody else from recording deliveries of a subscription, and from deleting it.
+    HOLD = "select id from webhook_subscription where organization_id = ?1 and id = ?2 for no key update";
     /// Gives a delivery back, as it stands now.
     SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6
-        where organization_id = ?1 and id = ?2 and leased_until = ?3 and status = 'pending'";
+        where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending'";
     /// Notes that a subscription was delivered to. A disabled one keeps the count that says why.
     DELIVERED = "update webhook_subscription set last_delivered_at = ?3,
         consecutive_failures = case when disabled_at is null then 0 else consecutive_failures end
@@ -96,23 +97,13 @@ store::statements! {
         and (leased_until is null or leased_until <= ?1) order by next_attempt_at limit 1";
 }
 
-/// Ends every lease: for the only process there can be on a database, before it claims anything itself.
-pub(super) fn release_all(tx: &mut Transaction<'_>) -> Result<()> {
-    tx.execute(&RELEASE_ALL, &[])?;
-    Ok(())
-}
-
 /// The right to deal with a delivery.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claim {
     /// The delivery.
     pub id: Uuid,
-    /// Whose it is.
-    pub organization: Uuid,
-    /// The subscription it is for.
-    pub subscription: Uuid,
-    /// Until when.
-    pub until: Timestamp,
+    /// Until when this node has it, where there may be others.
+    pub leased_until: Option<Timestamp>,
 }
 
 /// A claimed delivery.
@@ -125,12 +116,27 @@ pub(super) struct Claimed {
     pub place: Place,
 }
 
+/// Claimed deliveries of a subscription.
+pub(super) struct Batch {
+    /// Whose it is.
+    pub organization: Uuid,
+    /// The subscription.
+    pub subscription: Uuid,
+    /// The deliveries, the oldest first.
+    pub claimed: Vec<Claimed>,
+}
+
 /// What a look at what is due comes to.
+#[derive(Default)]
 pub(super) struct Claims {
     /// The deliveries claimed.
-    pub taken: Vec<Claimed>,
+    pub taken: Vec<Batch>,
+    /// Whether there may be more that are due and for which there is room.
+    pub is_cut: bool,
     /// Whether another node was quicker with some. While it was at it, it could not be told whether it would keep them.
     pub is_outrun: bool,
+    /// When the next delivery becomes due of those that are not due yet.
+    pub next: Option<Timestamp>,
 }
 
 /// What is recorded of a delivery.
@@ -159,68 +165,96 @@ pub struct Backlog {
     pub oldest_due: Duration,
 }
 
-/// Claims what was due at `due` until `until`, as far as there is room to send it. `from` is the subscription that was
-/// looked at last: the others have their turn first.
-pub(super) fn claim(tx: &mut Transaction<'_>, room: &Room, from: &mut Uuid, due: Timestamp, until: Timestamp) -> Result<Claims> {
-    if tx.row(&EXPIRED, &values![due])?.is_some() {
+/// Claims what was due at `due`, as far as there is room to send it. `from` is the subscription that was looked at last:
+/// the others have their turn first.
+///
+/// Nodes that share a database lease what they take until `until`, in a transaction that writes. A process that is alone
+/// has none: it takes in hand what it has not in hand, and writes nothing.
+pub(super) fn claim(tx: &mut Transaction<'_>, room: &Room, from: &mut Uuid, due: Timestamp, until: Option<Timestamp>) -> Result<Claims> {
+    if until.is_some() && tx.row(&EXPIRED, &values![due])?.is_some() {
         tx.execute(&RELEASE_EXPIRED, &values![due])?;
     }
-    let crowded: HashSet<Uuid> = room.crowded().into_iter().collect();
+    let (mut taken, is_cut) = take(tx, room, from, due, until)?;
+    let mut is_outrun = false;
+    if until.is_some() && !taken.is_empty() {
+        let ids: Vec<Uuid> = taken.iter().flat_map(|batch| batch.claimed.iter().map(|claimed| claimed.claim.id)).collect();
+        let seen = ids.len();
+        let won = tx.rows(&CLAIM, &values![due, until, ids])?;
+        let granted: HashSet<Uuid> = won.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
+        is_outrun = granted.len() < seen;
+        for batch in &mut taken {
+            batch.claimed.retain(|claimed| granted.contains(&claimed.claim.id));
+        }
+        taken.retain(|batch| !batch.claimed.is_empty());
+    }
+    let next = if is_cut { None } else { next_due(tx, due)? };
+    Ok(Claims { taken, is_cut, is_outrun, next })
+}
+
+/// Finds room for what is due, subscription by subscription; whether it stopped before it had looked at all of them.
+fn take(
+    tx: &mut Transaction<'_>,
+    room: &Room,
+    from: &mut Uuid,
+    due: Timestamp,
+    leased_until: Option<Timestamp>,
+) -> Result<(Vec<Batch>, bool)> {
+    let crowded = room.crowded();
     let (begin, mut has_wrapped) = (*from, false);
-    let mut fitting = Vec::new();
-    'look: loop {
+    let (mut taken, mut count) = (Vec::new(), 0);
+    loop {
         let waiting = tx.rows(&WAITING, &values![*from, LOOKED_AT])?;
         for row in &waiting {
             *from = row.get(0)?;
             if has_wrapped && *from > begin {
-                break 'look;
+                return Ok((taken, false));
             }
-            if !crowded.contains(from) {
-                for row in tx.rows(&DUE, &values![due, *from, A_SUBSCRIPTION])? {
-                    match claimed(&row, room, until)? {
-                        Some(claimed) => fitting.push(claimed),
-                        None => break,
-                    }
-                }
+            if !crowded.contains(from)
+                && let Some(batch) = fitting(tx, room, *from, due, leased_until)?
+            {
+                count += batch.claimed.len();
+                taken.push(batch);
             }
-            if room.free() == 0 || fitting.len() >= A_CLAIM {
-                break 'look;
+            if room.free() == 0 || count >= A_CLAIM {
+                return Ok((taken, true));
             }
         }
         if i64::try_from(waiting.len()).is_ok_and(|count| count < LOOKED_AT) {
             if has_wrapped || begin.is_nil() {
-                break;
+                return Ok((taken, false));
             }
             (*from, has_wrapped) = (Uuid::nil(), true);
         }
     }
-    if fitting.is_empty() {
-        return Ok(Claims { taken: fitting, is_outrun: false });
-    }
-    let ids: Vec<Uuid> = fitting.iter().map(|claimed: &Claimed| claimed.claim.id).collect();
-    let seen = ids.len();
-    let won = tx.rows(&CLAIM, &values![due, until, ids])?;
-    let granted: HashSet<Uuid> = won.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
-    fitting.retain(|claimed| granted.contains(&claimed.claim.id));
-    Ok(Claims { is_outrun: fitting.len() < seen, taken: fitting })
 }
 
-/// A row of DUE with a place to send it, if there is one.
-fn claimed(row: &Row, room: &Room, until: Timestamp) -> Result<Option<Claimed>> {
-    let claim = Claim { id: row.get(0)?, organization: row.get(1)?, subscription: row.get(2)?, until };
-    let target: String = row.get(3)?;
+/// The deliveries of a subscription that are due and for which there is room.
+fn fitting(
+    tx: &mut Transaction<'_>,
+    room: &Room,
+    subscription: Uuid,
+    due: Timestamp,
+    leased_until: Option<Timestamp>,
+) -> Result<Option<Batch>> {
+    let rows = tx.rows(&DUE, &values![due, subscription, A_SUBSCRIPTION, room.in_hand(subscription)])?;
+    let Some(first) = rows.first() else { return Ok(None) };
+    let (organization, target): (Uuid, String) = (first.get(1)?, first.get(2)?);
     let url = Url::parse(&target).ok();
     // A URL that leads nowhere is a host of its own, which the guard will refuse.
     let host = url.as_ref().and_then(Url::host_str).unwrap_or(&target);
     let port = url.as_ref().and_then(Url::port_or_known_default).unwrap_or_default();
-    let send = Send { organization: claim.organization, subscription: claim.subscription, host, port };
-    let Some(place) = room.enter(send) else { return Ok(None) };
-    let RawJson(doc) = row.get(4)?;
-    Ok(Some(Claimed { claim, doc, place }))
+    let mut claimed = Vec::new();
+    for row in &rows {
+        let id = row.get(0)?;
+        let Some(place) = room.enter(Send { organization, subscription, delivery: id, host, port }) else { break };
+        let RawJson(doc) = row.get(3)?;
+        claimed.push(Claimed { claim: Claim { id, leased_until }, doc, place });
+    }
+    Ok((!claimed.is_empty()).then_some(Batch { organization, subscription, claimed }))
 }
 
 /// When the next delivery becomes due after `now`.
-pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Option<Timestamp>> {
+fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Option<Timestamp>> {
     let mut next: Option<Timestamp> = None;
     for statement in [&NEXT, &NEXT_LEASE] {
         let found = tx.row(statement, &values![now])?.map(|row| row.get(0)).transpose()?;
@@ -229,47 +263,78 @@ pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Optio
     Ok(next)
 }
 
-/// Records what came of a delivery; the reason where that disabled its subscription.
+/// What is recorded of one delivery.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The right to.
+    pub claim: Claim,
+    /// The delivery, as it stands now.
+    pub delivery: Delivery,
+    /// What became of it.
+    pub settlement: Settlement,
+}
+
+/// Records what came of deliveries of one subscription, in this order; the reason where that disabled it.
 ///
-/// Nothing is recorded where the claim no longer holds: another node has the delivery by now, or it went with its
+/// Nothing is recorded where a claim no longer holds: another node has the delivery by now, or it went with its
 /// subscription.
 pub(super) fn settle(
     tx: &mut Transaction<'_>,
-    claim: Claim,
-    delivery: &Delivery,
-    settlement: Settlement,
+    organization: Uuid,
+    subscription: Uuid,
+    entries: &[Entry],
     now: Timestamp,
 ) -> Result<Option<DisabledReason>> {
-    let Claim { id, organization, subscription, until } = claim;
-    if tx.row(&HELD, &values![organization, id, until])?.is_none() {
+    if tx.row(&HOLD, &values![organization, subscription])?.is_none() {
         return Ok(None);
     }
-    let (status, next, reason) = match settlement {
-        Settlement::Delivered => {
-            tx.execute(&DELIVERED, &values![organization, subscription, now])?;
-            (Status::Delivered, None, None)
+    let (mut disabled, mut was_reached) = (None, false);
+    for Entry { claim, delivery, settlement } in entries {
+        let (status, next) = match *settlement {
+            Settlement::Delivered | Settlement::Gone => (Status::Delivered, None),
+            Settlement::Retry(next) => (Status::Pending, Some(next)),
+            Settlement::Failed => (Status::Failed, None),
+            Settlement::Over(status) | Settlement::Disabled(_, status) => (status, None),
+        };
+        let doc = store::Value::json(delivery)?;
+        if tx.execute(&SETTLE, &values![organization, claim.id, claim.leased_until, status.name(), next, doc])? == 0 {
+            continue;
         }
-        Settlement::Gone => {
-            tx.execute(&DELETE, &values![organization, subscription])?;
-            return Ok(None);
+        let reason = match *settlement {
+            Settlement::Retry(_) | Settlement::Over(_) => continue,
+            Settlement::Delivered => {
+                was_reached = true;
+                continue;
+            }
+            Settlement::Gone => {
+                tx.execute(&DELETE, &values![organization, subscription])?;
+                return Ok(None);
+            }
+            Settlement::Failed => {
+                reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
+                let failures: i64 = tx.row(&FAILED, &values![organization, subscription])?.map_or(Ok(0), |row| row.get(0))?;
+                if failures < MAX_FAILURES {
+                    continue;
+                }
+                DisabledReason::Failures
+            }
+            Settlement::Disabled(reason, _) => reason,
+        };
+        reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
+        if disable(tx, organization, subscription, reason, now)? {
+            disabled = Some(reason);
         }
-        Settlement::Retry(next) => (Status::Pending, Some(next), None),
-        Settlement::Failed => {
-            let failures: i64 = tx.row(&FAILED, &values![organization, subscription])?.map_or(Ok(0), |row| row.get(0))?;
-            (Status::Failed, None, (failures >= MAX_FAILURES).then_some(DisabledReason::Failures))
-        }
-        Settlement::Over(status) => (status, None, None),
-        Settlement::Disabled(reason, status) => (status, None, Some(reason)),
-    };
-    let mut disabled = None;
-    if let Some(reason) = reason
-        && disable(tx, organization, subscription, reason, now)?
-    {
-        disabled = Some(reason);
     }
-    let doc = store::Value::json(delivery)?;
-    tx.execute(&SETTLE, &values![organization, id, until, status.name(), next, doc])?;
+    reached(tx, organization, subscription, was_reached, now)?;
     Ok(disabled)
+}
+
+/// Notes that a subscription was delivered to, if it was: once for several deliveries in a row.
+fn reached(tx: &mut Transaction<'_>, organization: Uuid, subscription: Uuid, was_reached: bool, now: Timestamp) -> Result<()> {
+    if was_reached {
+        tx.execute(&DELIVERED, &values![organization, subscription, now])?;
+    }
+    Ok(())
 }
 
 /// Disables a subscription; whether it was active.

@@ -13,6 +13,7 @@ mod log;
 mod outbox;
 mod payload;
 mod peer;
+mod recorder;
 mod room;
 mod sender;
 mod signature;

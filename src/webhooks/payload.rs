@@ -1,5 +1,7 @@
 //! What a receiver is told, read at the moment it is sent (spec: Delivery, "data timing").
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -7,8 +9,7 @@ use store::{Json, Transaction};
 use uuid::Uuid;
 
 use super::delivery::{Delivery, Told};
-use super::ledger::Claim;
-use super::sender::Message;
+use super::sender::{Message, Target};
 use super::subscriptions::{DisabledReason, Stored, event_of};
 use super::{standing, workflow};
 use crate::context::Context;
@@ -45,37 +46,58 @@ struct Body {
     data: Value,
 }
 
-/// Decides what is sent, with what the credential may see now.
-pub(super) fn prepare(tx: &mut Transaction<'_>, service: &Service, claim: Claim, delivery: &Delivery, now: Timestamp) -> Result<Prepared> {
-    let Some(row) = tx.row(&SUBSCRIPTION, &values![claim.organization, claim.subscription])? else {
-        return Ok(Prepared::Discard);
+/// A delivery, and what is to be done about it.
+pub(super) struct Ready {
+    /// The delivery.
+    pub delivery: Delivery,
+    /// What is to be done.
+    pub prepared: Prepared,
+}
+
+/// Decides what is sent of deliveries of one subscription, given by id and stored form, with what its credential may see
+/// now. What does not read is a failure of its own.
+pub(super) fn prepare(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    organization: Uuid,
+    subscription: Uuid,
+    deliveries: &[(Uuid, String)],
+    now: Timestamp,
+) -> Result<Vec<Result<Ready>>> {
+    let each = |decide: &mut dyn FnMut(Uuid, &Delivery) -> Result<Prepared>| {
+        let ready = deliveries.iter().map(|(id, doc)| {
+            let delivery = serde_json::from_str(doc).map_err(Error::internal)?;
+            let prepared = decide(*id, &delivery)?;
+            Ok(Ready { delivery, prepared })
+        });
+        Ok(ready.collect())
     };
+    let Some(row) = tx.row(&SUBSCRIPTION, &values![organization, subscription])? else { return each(&mut |_, _| Ok(Prepared::Discard)) };
     if row.get::<Option<Timestamp>>(3)?.is_some() {
-        return Ok(Prepared::Discard);
+        return each(&mut |_, _| Ok(Prepared::Discard));
     }
-    let access = standing::access_of(tx, claim.organization, &row.get::<String>(0)?, now)?;
+    let access = standing::access_of(tx, organization, &row.get::<String>(0)?, now)?;
     let access = match standing::hearing(access.as_ref(), event_of(&row, 1)?) {
         Ok(access) => access,
-        Err(reason) => return Ok(Prepared::Disable(reason)),
+        Err(reason) => return each(&mut |_, _| Ok(Prepared::Disable(reason))),
     };
-    let mut context = Context::for_reading(service.system(tx, now), claim.organization, access)?;
-    let Some(data) = data(&mut context, claim, delivery.told)? else { return Ok(Prepared::Discard) };
-    let body = Body { id: claim.id, event: delivery.told.name(), occurred_at: delivery.occurred_at, data };
     let Json(Stored { secrets, .. }) = row.get(4)?;
-    Ok(Prepared::Send(Message {
-        id: claim.id,
-        target_url: row.get(2)?,
-        secrets,
-        body: serde_json::to_string(&body).map_err(Error::internal)?,
-    }))
+    let target = Arc::new(Target { address: service.targets.address(&row.get::<String>(2)?), secrets });
+    let mut context = Context::for_reading(service.system(tx, now), organization, access)?;
+    each(&mut |id, delivery| {
+        let Some(data) = data(&mut context, subscription, delivery.told)? else { return Ok(Prepared::Discard) };
+        let body = Body { id, event: delivery.told.name(), occurred_at: delivery.occurred_at, data };
+        let body = serde_json::to_string(&body).map_err(Error::internal)?;
+        Ok(Prepared::Send(Message { id, target: target.clone(), body }))
+    })
 }
 
 /// What happened to whom, as its read returns it; `None` where the credential cannot read it, or it is gone.
-fn data(context: &mut Context<'_, '_>, claim: Claim, told: Told) -> Result<Option<Value>> {
+fn data(context: &mut Context<'_, '_>, subscription: Uuid, told: Told) -> Result<Option<Value>> {
     let data = match told {
         Told::Event { event: Event::WorkflowStep, record_id, .. } => workflow::run_data(context, record_id)?.map(serde_json::to_value),
         Told::Event { kind, record_id, .. } => find_record(context, kind, record_id)?.map(serde_json::to_value),
-        Told::Ping { .. } => Some(Ok(json!({ "subscriptionId": claim.subscription }))),
+        Told::Ping { .. } => Some(Ok(json!({ "subscriptionId": subscription }))),
     };
     data.transpose().map_err(Error::internal)
 }

@@ -1,11 +1,13 @@
 //! The POST itself, through a client that goes nowhere it should not.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
 use jiff::Timestamp;
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client};
+use url::Url;
 use uuid::Uuid;
 
 use super::delivery::Answer;
@@ -22,7 +24,15 @@ const ERROR_LENGTH: usize = 200;
 /// Sends messages to receivers.
 pub(super) struct Sender {
     client: Client,
-    targets: Targets,
+}
+
+/// Where messages of a subscription are sent to.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The address; none where it is not let through.
+    pub address: Option<Url>,
+    /// What they are signed with.
+    pub secrets: Secrets,
 }
 
 /// What is sent, and where to.
@@ -31,9 +41,7 @@ pub(super) struct Message {
     /// The delivery's id, the same for every attempt.
     pub id: Uuid,
     /// Where to.
-    pub target_url: String,
-    /// What it is signed with.
-    pub secrets: Secrets,
+    pub target: Arc<Target>,
     /// The body, serialized.
     pub body: String,
 }
@@ -53,30 +61,29 @@ impl Sender {
             // A proxy would resolve the name itself, past the guard.
             .no_proxy()
             .dns_resolver(targets.clone())
-            .connector_layer(PeerGuard::new(targets.clone()))
+            .connector_layer(PeerGuard::new(targets))
             // Attempts are counted; none is made behind the count.
             .retry(reqwest::retry::never())
             .tls_certs_merge(authorities)
             .build()
             .map_err(|error| format!("webhooks cannot be sent: {}", innermost(&error)))?;
-        Ok(Self { client, targets })
+        Ok(Self { client })
     }
 
     /// Makes one attempt. Only the status of the answer is read.
-    pub(super) async fn post(&self, message: &Message, now: Timestamp) -> Result<Answer> {
-        if self.targets.refuses(&message.target_url) {
-            return Ok(Answer::Private);
-        }
-        let (id, timestamp) = (message.id.to_string(), now.as_second());
-        let signature = message.secrets.sign(&id, now, &message.body)?;
+    pub(super) async fn post(&self, message: Message, now: Timestamp) -> Result<Answer> {
+        let Message { id, target, body } = message;
+        let Some(address) = target.address.clone() else { return Ok(Answer::Private) };
+        let (id, timestamp) = (id.to_string(), now.as_second());
+        let signature = target.secrets.sign(&id, now, &body)?;
         let sent = self
             .client
-            .post(&message.target_url)
+            .post(address)
             .header(CONTENT_TYPE, "application/json")
             .header("webhook-id", id)
             .header("webhook-timestamp", timestamp.to_string())
             .header("webhook-signature", signature)
-            .body(message.body.clone())
+            .body(body)
             .send()
             .await;
         Ok(match sent {

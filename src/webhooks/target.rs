@@ -3,7 +3,7 @@
 //! It stands in two places. [`Targets::check`] judges a URL when it is subscribed: its text, then the addresses its name
 //! resolves to. At delivery the HTTP client resolves names through [`Targets`] itself, so the addresses that are judged
 //! are the ones that are connected to, whatever the name resolved to before. Addresses written into a URL never reach a
-//! resolver; [`Targets::refuses`] judges those.
+//! resolver; [`Targets::address`] judges those.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -166,14 +166,14 @@ impl Targets {
         is_public(ip) || self.opens(ip)
     }
 
-    /// Whether a stored URL leads astray by its text alone: what no resolver will be asked about.
-    pub(super) fn refuses(&self, url: &str) -> bool {
-        match judge(url) {
-            Ok(Destination::Address(ip)) => !self.allows(ip),
-            Ok(Destination::PrivateName(_)) => self.allowed.is_empty(),
-            Ok(Destination::Name(_)) => false,
-            Err(_) => true,
-        }
+    /// The address that a stored URL says, unless it leads astray by its text alone: what no resolver will be asked about.
+    pub(super) fn address(&self, url: &str) -> Option<Url> {
+        let is_let_through = match judge(url).ok()? {
+            Destination::Address(ip) => self.allows(ip),
+            Destination::PrivateName(_) => !self.allowed.is_empty(),
+            Destination::Name(_) => true,
+        };
+        Url::parse(url).ok().filter(|_| is_let_through)
     }
 
     /// Whether an address is in a range that was opened by name.
@@ -516,10 +516,10 @@ mod tests {
         ] {
             assert_eq!(targets.allows(ip.parse().unwrap()), wanted, "{ip}");
         }
-        assert!(!targets.refuses("https://127.0.0.1:1/"));
-        assert!(targets.refuses("https://10.0.0.1/"));
-        assert!(targets.refuses("http://example.com/"));
-        assert!(!targets.refuses("https://localhost/") && Targets::default().refuses("https://localhost/"));
+        assert!(targets.address("https://127.0.0.1:1/").is_some());
+        assert!(targets.address("https://10.0.0.1/").is_none());
+        assert!(targets.address("http://example.com/").is_none());
+        assert!(targets.address("https://localhost/").is_some() && Targets::default().address("https://localhost/").is_none());
     }
 
     #[tokio::test]

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -152,6 +153,9 @@ fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "query_only", is_reader)?;
     rusqlite::vtab::array::load_module(&connection)?;
+    // Without this guarantee SQLite plans a statement anew, from its text, each time other values are bound to it: wherever
+    // it held them against the condition of a partial index.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 
@@ -283,4 +287,29 @@ pub(crate) fn execute(connection: &Connection, statement: &Statement, params: &[
 
 pub(crate) fn prepare(connection: &Connection, statement: &Statement) -> Result<()> {
     connection.prepare(statement.sqlite()).map(drop).map_err(|error| Error::Defect(format!("{error}: {}", statement.text())))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_statement_is_planned_once_whatever_is_bound_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = connect(&folder.path().join("planned.db"), false).unwrap();
+        connection
+            .execute_batch(
+                "create table job (id integer primary key, owner integer, status text, due integer);
+                create index job_waiting on job (owner, due) where status = 'waiting';",
+            )
+            .unwrap();
+        let due = "select id from job where owner = ?1 and status = 'waiting' and due <= ?2 order by due limit ?3";
+        let mut statement = connection.prepare(due).unwrap();
+        for number in 0..3 {
+            assert!(!statement.exists([number, number, number]).unwrap());
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+    }
 }
