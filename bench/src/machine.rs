@@ -36,6 +36,11 @@ pub fn processor_time(process: u32) -> anyhow::Result<Duration> {
     ticks(&read(&format!("/proc/{process}/stat"))?).map(|ticks| TICK * ticks).context("an unknown format of /proc/PID/stat")
 }
 
+/// Processor time that this process has used.
+pub fn own_processor_time() -> anyhow::Result<Duration> {
+    processor_time(std::process::id())
+}
+
 /// The 14th and 15th field; the second, a name in parentheses, may hold spaces.
 fn ticks(stat: &str) -> Option<u32> {
     let (_, fields) = stat.rsplit_once(')')?;

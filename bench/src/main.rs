@@ -3,7 +3,7 @@
 //! Its release binary is driven over loopback beside two yardsticks: a bare handler that sends the same bytes, and the
 //! store's own loop that writes the same rows. Both sides of a ratio take turns, so that what else the machine does hits
 //! both. What a guest waits for in an organization of the size of a city is measured by itself, and beside a smaller one.
-//! Webhooks go to receivers in this process, which also take what a bare loop of the same HTTP client posts.
+//! Webhooks go to receivers in this process, which also take what a bare loop of the same HTTP client posts from another.
 //! The table goes to standard output, how it comes about to standard error.
 
 mod bare;
@@ -14,6 +14,7 @@ mod library;
 mod load;
 mod machine;
 mod measure;
+mod post;
 mod receiver;
 mod report;
 mod rows;
@@ -67,6 +68,12 @@ enum Command {
         /// The recorded answer.
         answer: PathBuf,
     },
+    /// Post a recorded delivery, as often as standard input says.
+    #[command(hide = true)]
+    BarePost {
+        /// What is posted, and where to.
+        job: PathBuf,
+    },
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -74,6 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match cli.command {
         Some(Command::BareHttp { answer }) => runtime.block_on(bare::serve(&answer))?,
+        Some(Command::BarePost { job }) => runtime.block_on(post::serve(&job))?,
         None => print!("{}", runtime.block_on(measure(cli.quick, cli.only, cli.binary))?),
     }
     Ok(())

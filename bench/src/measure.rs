@@ -80,6 +80,11 @@ pub struct Bench {
     pub plan: Plan,
 }
 
+/// The median of what was noted of each round; the first is the warm-up's.
+pub fn past_warm_up(rounds: &[f64]) -> f64 {
+    median(rounds.get(1..).unwrap_or_default())
+}
+
 /// Medians of both sides, in things done a second or in milliseconds.
 pub struct Compared {
     /// Vestibule's.
@@ -148,9 +153,7 @@ impl Bench {
                 },
             )
             .await?;
-        // The first is the warm-up's.
-        let measured = |costs: &[f64]| median(costs.get(1..).unwrap_or_default());
-        let (cost, bare_cost) = (measured(&costs), measured(&bare_costs));
+        let (cost, bare_cost) = (past_warm_up(&costs), past_warm_up(&bare_costs));
         let what = format!("`GET {PORTALS}`, {} portals, {} bytes, {LISTING} connections", setup::LISTED, answer.body().len());
         Ok(vec![
             compared.line(what, "bare axum, same bytes", Some(LIST_TARGET)),

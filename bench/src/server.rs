@@ -25,18 +25,28 @@ pub struct Server {
     process: Process,
 }
 
-/// A child that does not outlive this value, and what it needs as long as it lives.
+/// A child, and what it needs as long as it lives.
 struct Process {
-    child: Child,
+    child: Killed,
     output: BufReader<ChildStdout>,
     _data: Option<TempDir>,
 }
 
-impl Drop for Process {
+/// A child that does not outlive this value.
+pub struct Killed(pub Child);
+
+impl Drop for Killed {
     fn drop(&mut self) {
         // It fails when the process has ended by itself, which is as good.
-        drop(self.child.kill());
-        drop(self.child.wait());
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+impl Killed {
+    /// Processor time that it has used so far.
+    pub fn processor_time(&self) -> anyhow::Result<Duration> {
+        machine::processor_time(self.0.id())
     }
 }
 
@@ -74,7 +84,7 @@ impl Server {
         let begun = Instant::now();
         let mut child = command.spawn().with_context(|| name.clone())?;
         let output = child.stdout.take().context("a process without standard output")?;
-        let mut process = Process { child, output: BufReader::new(output), _data: data };
+        let mut process = Process { child: Killed(child), output: BufReader::new(output), _data: data };
         let mut line = String::new();
         while process.output.read_line(&mut line)? > 0 {
             if let Some(address) = line.trim_end().strip_prefix("listening on http://") {
@@ -88,11 +98,11 @@ impl Server {
 
     /// Memory that it occupies now, in MiB.
     pub fn resident(&self) -> anyhow::Result<f64> {
-        machine::resident(self.process.child.id())
+        machine::resident(self.process.child.0.id())
     }
 
     /// Processor time that it has used so far.
     pub fn processor_time(&self) -> anyhow::Result<Duration> {
-        machine::processor_time(self.process.child.id())
+        self.process.child.processor_time()
     }
 }

@@ -3,11 +3,9 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use http::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -16,8 +14,9 @@ use uuid::Uuid;
 use crate::client::Client;
 use crate::keys::Keys;
 use crate::machine;
-use crate::measure::{Bench, watched};
-use crate::receiver::{Arrival, Identity, Receivers, rate};
+use crate::measure::{Bench, past_warm_up, watched};
+use crate::post::Poster;
+use crate::receiver::{Identity, Receivers, rate};
 use crate::report::{Line, figure, median, ninety_ninth};
 use crate::server::{PLATFORM_KEY, Server};
 
@@ -31,7 +30,8 @@ struct Fan {
     a_second: u32,
 }
 
-const FANS: [Fan; 2] = [Fan { receivers: 1, under_way: 8, a_second: 1_000 }, Fan { receivers: BACKLOGGED, under_way: 64, a_second: 2_500 }];
+const FANS: [Fan; 2] =
+    [Fan { receivers: 1, under_way: 16, a_second: 2_500 }, Fan { receivers: BACKLOGGED, under_way: 64, a_second: 5_000 }];
 /// The part of a bare loop's rate that deliveries are to reach.
 const THROUGHPUT_TARGET: f64 = 0.4;
 
@@ -122,7 +122,7 @@ impl Bench {
         let identity = Identity::new(&self.scratch)?;
         let mut lines = Vec::new();
         for fan in &FANS {
-            lines.push(self.throughput(&identity, fan).await?);
+            lines.extend(self.throughput(&identity, fan).await?);
         }
         lines.extend(self.arrival(&identity).await?);
         lines.extend(self.backlog(&identity).await?);
@@ -136,8 +136,9 @@ impl Bench {
         Server::vestibule_with(&self.binary, &self.scratch, &flags.collect::<Vec<_>>())
     }
 
-    /// Deliveries a second beside a bare loop of the same HTTP client that posts the same bytes.
-    async fn throughput(&self, identity: &Identity, fan: &Fan) -> anyhow::Result<Line> {
+    /// Deliveries a second beside a bare loop of the same HTTP client that posts the same bytes; and what a delivery costs,
+    /// the receiver's part included.
+    async fn throughput(&self, identity: &Identity, fan: &Fan) -> anyhow::Result<[Line; 2]> {
         let Fan { receivers: count, under_way, a_second } = *fan;
         let server = self.sending(identity, &[])?;
         let receivers = Receivers::start(identity, count, true).await?;
@@ -148,7 +149,8 @@ impl Bench {
         tenant.fire(1).await?;
         let sample = receivers.next().await?;
         receivers.times(count - 1).await?;
-        let client = identity.client()?;
+        let mut poster = Poster::start(&self.program, &self.scratch, &receivers.urls, &sample, under_way, identity.authority())?;
+        let (mut costs, mut bare_costs) = (Vec::new(), Vec::new());
         let whose = if count == 1 { "one receiver".to_owned() } else { format!("{count} receivers") };
         let compared = self
             .compare(
@@ -157,19 +159,35 @@ impl Bench {
                 async |length| {
                     let events = in_time(length, a_second)? / count;
                     tenant.fire(events).await?;
-                    rate(&receivers.times(events * count).await?)
+                    let before = server.processor_time()? + machine::own_processor_time()?;
+                    let times = receivers.times(events * count).await?;
+                    costs.push(each(server.processor_time()? + machine::own_processor_time()?, before, &times)?);
+                    rate(&times)
                 },
                 async |length| {
                     let posts = in_time(length, a_second)?;
-                    post(&client, &receivers.urls, &sample, under_way, posts).await?;
-                    rate(&receivers.times(posts).await?)
+                    let before = poster.processor_time()? + machine::own_processor_time()?;
+                    poster.post(posts)?;
+                    let times = receivers.times(posts).await?;
+                    bare_costs.push(each(poster.processor_time()? + machine::own_processor_time()?, before, &times)?);
+                    rate(&times)
                 },
             )
             .await?;
+        let (cost, bare_cost) = (past_warm_up(&costs), past_warm_up(&bare_costs));
         let round = in_time(self.plan.length, a_second)?;
         let what = format!("deliveries over kept-alive HTTPS (HTTP/1.1) to {whose}, {round} committed at once, {under_way} under way");
         let yardstick = format!("bare reqwest, same bytes, {under_way} under way");
-        Ok(compared.line(what, &yardstick, Some(THROUGHPUT_TARGET)))
+        Ok([
+            compared.line(what, &yardstick, Some(THROUGHPUT_TARGET)),
+            Line::ratio(
+                "the same, processor time of sender and receiver a delivery".into(),
+                format!("{cost:.0} µs"),
+                format!("{bare_cost:.0} µs (bare reqwest, same bytes)"),
+                bare_cost / cost,
+                None,
+            ),
+        ])
     }
 
     /// How long it takes from an event to its arrival, on a server that does nothing else.
@@ -276,33 +294,13 @@ fn in_time(length: Duration, a_second: u32) -> anyhow::Result<usize> {
     Ok(usize::try_from(length.as_millis() * u128::from(a_second) / 1_000)?)
 }
 
-fn milliseconds(from: Instant, to: Instant) -> f64 {
-    to.duration_since(from).as_secs_f64() * 1_000.0
+/// Microseconds of processor time for each of what happened meanwhile.
+fn each(after: Duration, before: Duration, times: &[Instant]) -> anyhow::Result<f64> {
+    Ok(after.saturating_sub(before).as_secs_f64() * 1e6 / f64::from(u32::try_from(times.len())?))
 }
 
-/// Posts the same bytes over and over, to one receiver after another, so many under way at once.
-async fn post(client: &reqwest::Client, urls: &Arc<[String]>, sample: &Arrival, under_way: usize, count: usize) -> anyhow::Result<()> {
-    let next = Arc::new(AtomicUsize::new(0));
-    let mut workers = JoinSet::new();
-    for _ in 0..under_way {
-        let (client, urls, next) = (client.clone(), urls.clone(), next.clone());
-        let (headers, body) = (sample.headers.clone(), sample.body.clone());
-        workers.spawn(async move {
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= count {
-                    return anyhow::Ok(());
-                }
-                let request = client.post(&urls[number % urls.len()]).headers(headers.clone()).body(body.clone());
-                let status = request.send().await?.status();
-                ensure!(status.is_success(), "a receiver answered {status}");
-            }
-        });
-    }
-    while let Some(done) = workers.join_next().await {
-        done??;
-    }
-    Ok(())
+fn milliseconds(from: Instant, to: Instant) -> f64 {
+    to.duration_since(from).as_secs_f64() * 1_000.0
 }
 
 /// Sets up an organization for each receiver, which has been told of something once: its connection is there.

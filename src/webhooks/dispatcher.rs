@@ -1,18 +1,18 @@
 //! The dispatcher: claims what is due, sends it, has it recorded what came of it.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::join_all;
 use jiff::Timestamp;
+use store::Transaction;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
 use super::delivery::{Delivery, Outcome, Status};
-use super::ledger::{self, Batch, Claim, Claims, Entry, Settlement};
+use super::ledger::{self, Batch, Claim, Claimed, Claims, Entry, Settlement};
 use super::payload::{self, Prepared, Ready};
 use super::recorder::Recorder;
 use super::room::{Place, Room};
@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::moment::Moment;
 use crate::service::Service;
 
-/// What a lease leaves for reading and recording, on top of the receiver's own time.
+/// What a lease leaves for recording, on top of the receiver's own time.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
 /// The longest without a look: what another node left behind is found by then.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
@@ -42,6 +42,24 @@ struct Inner {
     room: Room,
     /// The subscription that a claim has looked at last.
     last: Mutex<Uuid>,
+}
+
+/// A claimed delivery, and what is to be done about it.
+struct Job {
+    organization: Uuid,
+    subscription: Uuid,
+    claim: Claim,
+    place: Place,
+    ready: Result<Ready>,
+}
+
+/// What a claim comes to, as [`Claims`] says.
+#[derive(Default)]
+struct Taken {
+    taken: Vec<Job>,
+    is_cut: bool,
+    is_outrun: bool,
+    next: Option<Timestamp>,
 }
 
 impl Dispatcher {
@@ -80,11 +98,8 @@ impl Dispatcher {
             if taken.is_empty() {
                 return count;
             }
-            count += taken.iter().map(|batch| batch.claimed.len()).sum::<usize>();
-            let mut sends = JoinSet::new();
-            for batch in taken {
-                sends.spawn(self.clone().deliver(batch));
-            }
+            count += taken.len();
+            let mut sends: JoinSet<()> = taken.into_iter().map(|job| self.clone().deliver(job)).collect();
             finish(&mut sends).await;
         }
     }
@@ -94,7 +109,7 @@ impl Dispatcher {
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
             let now = self.0.service.clock.now();
-            let Claims { taken, is_cut, is_outrun, next } = match self.claim(now).await {
+            let Taken { taken, is_cut, is_outrun, next } = match self.claim(now).await {
                 Ok(claims) => claims,
                 Err(error) => {
                     warn(&error);
@@ -104,8 +119,8 @@ impl Dispatcher {
             if is_outrun && taken.is_empty() {
                 return HEADWAY;
             }
-            for batch in taken {
-                sends.spawn(self.clone().deliver(batch));
+            for job in taken {
+                sends.spawn(self.clone().deliver(job));
             }
             if !is_cut && !is_outrun {
                 let wait = next.map(|next| self.0.service.clock.now().duration_until(next));
@@ -114,59 +129,48 @@ impl Dispatcher {
         }
     }
 
-    /// Claims what is due.
-    async fn claim(&self, due: Timestamp) -> Result<Claims> {
+    /// Claims what is due, and decides what is sent of it, in one visit to the database.
+    async fn claim(&self, due: Timestamp) -> Result<Taken> {
         let Inner { service, room, .. } = self.0.as_ref();
         if room.free() == 0 {
-            return Ok(Claims::default());
+            return Ok(Taken::default());
         }
         room.begin_look();
-        let (room, mut from, is_alone) = (room.clone(), *self.last(), service.store.is_private());
+        let (room, shared, mut from, is_alone) = (room.clone(), service.clone(), *self.last(), service.store.is_private());
         let lease = service.settings.webhook_timeout.saturating_add(LEASE_MARGIN);
-        let until = (!is_alone).then(|| later(service.clock.now(), lease));
-        let claim = move |tx: &mut store::Transaction<'_>| {
-            let claims = ledger::claim(tx, &room, &mut from, due, until)?;
-            Ok::<_, Error>((claims, from))
+        let now = service.clock.now();
+        let until = (!is_alone).then(|| later(now, lease));
+        let claim = move |tx: &mut Transaction<'_>| {
+            let Claims { taken, is_cut, is_outrun, next } = ledger::claim(tx, &room, &mut from, due, until)?;
+            let taken = taken.into_iter().flat_map(|batch| prepared(tx, &shared, batch, now)).collect();
+            Ok::<_, Error>((Taken { taken, is_cut, is_outrun, next }, from))
         };
         let claimed = async { if is_alone { service.store.read(claim).await } else { service.store.write(claim).await } };
         // A panic in one claim is not to be the end of all.
         let caught = AssertUnwindSafe(claimed).catch_unwind().await;
-        let (claims, from) = caught.unwrap_or_else(|_| Err(Error::internal("a claim ended abnormally")))?;
+        let (taken, from) = caught.unwrap_or_else(|_| Err(Error::internal("a claim ended abnormally")))?;
         *self.last() = from;
-        Ok(claims)
+        Ok(taken)
     }
 
     fn last(&self) -> MutexGuard<'_, Uuid> {
         self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Deals with claimed deliveries of a subscription. What fails is claimed anew: nothing is lost.
-    async fn deliver(self, batch: Batch) {
-        let Batch { organization, subscription, claimed } = batch;
-        let (mut docs, mut held) = (Vec::new(), Vec::new());
-        for claimed in claimed {
-            docs.push((claimed.claim.id, claimed.doc));
-            held.push((claimed.claim, claimed.place));
-        }
-        let (service, now) = (self.0.service.clone(), self.0.service.clock.now());
-        let read = self.0.service.store.read(move |tx| payload::prepare(tx, &service, organization, subscription, &docs, now));
-        match read.await {
-            Ok(ready) => {
-                let attempts = held.into_iter().zip(ready).map(async |((claim, mut place), ready)| {
-                    let attempted = self.attempt(ready).await;
-                    place.leave();
-                    match attempted {
-                        Ok((delivery, settlement)) => {
-                            let entry = Entry { claim, delivery, settlement };
-                            self.0.recorder.record(organization, subscription, entry, place).await;
-                        }
-                        Err(error) => put_off(claim, place, &error).await,
-                    }
-                });
-                join_all(attempts).await;
+    /// Deals with one delivery. Where that fails it is claimed anew: nothing is lost.
+    async fn deliver(self, job: Job) {
+        let Job { organization, subscription, claim, mut place, ready } = job;
+        let attempted = self.attempt(ready).await;
+        place.leave();
+        match attempted {
+            Ok((delivery, settlement)) => {
+                let entry = Entry { claim, delivery, settlement };
+                self.0.recorder.record(organization, subscription, entry, place).await;
             }
             Err(error) => {
-                join_all(held.into_iter().map(|(claim, place)| put_off(claim, place, &error))).await;
+                tracing::warn!(delivery = %claim.id, cause = error.cause(), "a webhook delivery is left for later");
+                tokio::time::sleep(RESPITE).await;
+                drop(place);
             }
         }
     }
@@ -202,12 +206,15 @@ impl Dispatcher {
     }
 }
 
-/// Leaves a delivery alone for a while.
-async fn put_off(claim: Claim, mut place: Place, error: &Error) {
-    place.leave();
-    tracing::warn!(delivery = %claim.id, cause = error.cause(), "a webhook delivery is left for later");
-    tokio::time::sleep(RESPITE).await;
-    drop(place);
+/// What is to be done about the deliveries of a batch. What fails for all of them, be it by a panic, is a failure of each:
+/// it holds up no other batch.
+fn prepared(tx: &mut Transaction<'_>, service: &Service, batch: Batch, now: Timestamp) -> Vec<Job> {
+    let Batch { organization, subscription, claimed } = batch;
+    let prepare = AssertUnwindSafe(|| payload::prepare(tx, service, organization, subscription, &claimed, now));
+    let prepared = catch_unwind(prepare).unwrap_or_else(|_| Err(Error::internal("reading ended abnormally")));
+    let each = prepared.unwrap_or_else(|error| claimed.iter().map(|_| Err(error.clone())).collect());
+    let jobs = claimed.into_iter().zip(each);
+    jobs.map(|(Claimed { claim, place, .. }, ready)| Job { organization, subscription, claim, place, ready }).collect()
 }
 
 /// Returns when the dispatcher is to stop, or nobody is left to say so.
@@ -228,9 +235,9 @@ fn note(ended: Result<(), JoinError>) {
     }
 }
 
-fn warn(error: &Error) -> Claims {
+fn warn(error: &Error) -> Taken {
     tracing::warn!(cause = error.cause(), "the database cannot be asked for webhook deliveries");
-    Claims::default()
+    Taken::default()
 }
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {

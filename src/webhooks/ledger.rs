@@ -27,9 +27,9 @@ use crate::values;
 /// How many subscriptions are looked at together.
 const LOOKED_AT: i64 = 256;
 /// Deliveries of one subscription that are claimed together: as many as may be under way to one target.
-const A_SUBSCRIPTION: i64 = 8;
+const A_SUBSCRIPTION: i64 = 16;
 /// Deliveries claimed in one transaction.
-const A_CLAIM: usize = 256;
+const A_CLAIM: usize = 64;
 /// Deliveries removed in one transaction, so that a sweep holds up no one.
 const SWEEP_BATCH: i64 = 500;
 /// As many pending deliveries are counted; where there are more, the number says nothing that this one does not.
@@ -46,10 +46,11 @@ store::statements! {
                 and subscription_id > waiting.id order by subscription_id limit 1) from waiting where waiting.id is not null)
         select id from waiting where id is not null limit ?2";
     /// Deliveries of a subscription that are due, nobody's and not in hand here, the oldest first.
-    DUE = "select d.id, d.organization_id, s.target_url, d.doc from webhook_delivery d
-        join webhook_subscription s on s.organization_id = d.organization_id and s.id = d.subscription_id
-        where d.subscription_id = ?2 and d.status = 'pending' and d.leased_until is null and d.next_attempt_at <= ?1
-        and not (d.id = any(?4)) order by d.next_attempt_at, d.id limit ?3";
+    DUE = "select id, organization_id, doc from webhook_delivery
+        where subscription_id = ?2 and status = 'pending' and leased_until is null and next_attempt_at <= ?1
+        and not (id = any(?4)) order by next_attempt_at, id limit ?3";
+    /// Where the deliveries of a subscription go.
+    TARGET = "select target_url from webhook_subscription where organization_id = ?1 and id = ?2";
     /// Ends the leases that have run out.
     RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where leased_until is not null and leased_until <= ?1
             for update skip locked)
@@ -238,7 +239,9 @@ fn fitting(
 ) -> Result<Option<Batch>> {
     let rows = tx.rows(&DUE, &values![due, subscription, A_SUBSCRIPTION, room.in_hand(subscription)])?;
     let Some(first) = rows.first() else { return Ok(None) };
-    let (organization, target): (Uuid, String) = (first.get(1)?, first.get(2)?);
+    let organization: Uuid = first.get(1)?;
+    let Some(subscribed) = tx.row(&TARGET, &values![organization, subscription])? else { return Ok(None) };
+    let target: String = subscribed.get(0)?;
     let url = Url::parse(&target).ok();
     // A URL that leads nowhere is a host of its own, which the guard will refuse.
     let host = url.as_ref().and_then(Url::host_str).unwrap_or(&target);
@@ -247,7 +250,7 @@ fn fitting(
     for row in &rows {
         let id = row.get(0)?;
         let Some(place) = room.enter(Send { organization, subscription, delivery: id, host, port }) else { break };
-        let RawJson(doc) = row.get(3)?;
+        let RawJson(doc) = row.get(2)?;
         claimed.push(Claimed { claim: Claim { id, leased_until }, doc, place });
     }
     Ok((!claimed.is_empty()).then_some(Batch { organization, subscription, claimed }))

@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
 use store::{Json, Transaction};
 use uuid::Uuid;
 
 use super::delivery::{Delivery, Told};
+use super::ledger::Claimed;
 use super::sender::{Message, Target};
+use super::standing;
 use super::subscriptions::{DisabledReason, Stored, event_of};
-use super::{standing, workflow};
+use super::workflow::{self, StepRunData};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::events::Event;
 use crate::moment::Moment;
-use crate::platform::find_record;
+use crate::platform::{Record, find_record};
 use crate::service::Service;
 use crate::values;
 
@@ -43,7 +44,23 @@ struct Body {
     id: Uuid,
     event: &'static str,
     occurred_at: Moment,
-    data: Value,
+    data: Data,
+}
+
+/// What happened to whom.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Data {
+    /// A record, as its read returns it.
+    Record(Record),
+    /// A run of a workflow step.
+    Run(StepRunData),
+    /// A ping.
+    #[serde(rename_all = "camelCase")]
+    Ping {
+        /// What is tried out.
+        subscription_id: Uuid,
+    },
 }
 
 /// A delivery, and what is to be done about it.
@@ -54,20 +71,20 @@ pub(super) struct Ready {
     pub prepared: Prepared,
 }
 
-/// Decides what is sent of deliveries of one subscription, given by id and stored form, with what its credential may see
+/// Decides what is sent of claimed deliveries of one subscription, with what its credential may see
 /// now. What does not read is a failure of its own.
 pub(super) fn prepare(
     tx: &mut Transaction<'_>,
     service: &Service,
     organization: Uuid,
     subscription: Uuid,
-    deliveries: &[(Uuid, String)],
+    deliveries: &[Claimed],
     now: Timestamp,
 ) -> Result<Vec<Result<Ready>>> {
     let each = |decide: &mut dyn FnMut(Uuid, &Delivery) -> Result<Prepared>| {
-        let ready = deliveries.iter().map(|(id, doc)| {
+        let ready = deliveries.iter().map(|Claimed { claim, doc, .. }| {
             let delivery = serde_json::from_str(doc).map_err(Error::internal)?;
-            let prepared = decide(*id, &delivery)?;
+            let prepared = decide(claim.id, &delivery)?;
             Ok(Ready { delivery, prepared })
         });
         Ok(ready.collect())
@@ -92,12 +109,11 @@ pub(super) fn prepare(
     })
 }
 
-/// What happened to whom, as its read returns it; `None` where the credential cannot read it, or it is gone.
-fn data(context: &mut Context<'_, '_>, subscription: Uuid, told: Told) -> Result<Option<Value>> {
-    let data = match told {
-        Told::Event { event: Event::WorkflowStep, record_id, .. } => workflow::run_data(context, record_id)?.map(serde_json::to_value),
-        Told::Event { kind, record_id, .. } => find_record(context, kind, record_id)?.map(serde_json::to_value),
-        Told::Ping { .. } => Some(Ok(json!({ "subscriptionId": subscription }))),
-    };
-    data.transpose().map_err(Error::internal)
+/// What happened to whom; `None` where the credential cannot read it, or it is gone.
+fn data(context: &mut Context<'_, '_>, subscription: Uuid, told: Told) -> Result<Option<Data>> {
+    Ok(match told {
+        Told::Event { event: Event::WorkflowStep, record_id, .. } => workflow::run_data(context, record_id)?.map(Data::Run),
+        Told::Event { kind, record_id, .. } => find_record(context, kind, record_id)?.map(Data::Record),
+        Told::Ping { .. } => Some(Data::Ping { subscription_id: subscription }),
+    })
 }

@@ -10,7 +10,10 @@ use uuid::Uuid;
 
 /// Deliveries in hand at once: being sent, or sent and not yet recorded.
 const IN_HAND: usize = 1_024;
-/// How long a place that has become free waits for others, so that one look at what is due fills several.
+/// The part of what was full that one look at what is due is to fill again: a quarter. Fewer would be many looks, more would
+/// leave a receiver waiting.
+const SEVERAL: usize = 4;
+/// How long a place that has become free waits for others, before there are as many.
 const LINGER: Duration = Duration::from_millis(1);
 
 /// What has a share of the room.
@@ -30,7 +33,7 @@ impl Share {
         match self {
             Self::Organization(_) => 256,
             Self::Host(_) => 64,
-            Self::Target(..) => 8,
+            Self::Target(..) => 16,
         }
     }
 }
@@ -44,8 +47,8 @@ struct Inner {
     places: Mutex<Places>,
     /// Something that was full has a place free.
     some: Notify,
-    /// Something that was full is half empty.
-    half: Notify,
+    /// Something that was full has several free.
+    several: Notify,
 }
 
 #[derive(Default)]
@@ -57,7 +60,7 @@ struct Places {
     /// Those that were given back since the last look began: subscription and delivery.
     given_back: Vec<(Uuid, Uuid)>,
     shares: HashMap<Share, Used>,
-    /// Whether everything was in use since there was last half of it free.
+    /// Whether everything was in use since there were last several free.
     was_full: bool,
 }
 
@@ -67,7 +70,7 @@ struct Used {
     count: usize,
     /// Subscriptions seen to use it.
     subscriptions: HashSet<Uuid>,
-    /// Whether all of it was in use since there was last half of it free.
+    /// Whether all of it was in use since there were last several free.
     was_full: bool,
 }
 
@@ -157,22 +160,25 @@ impl Room {
         full.flat_map(|(_, used)| used.subscriptions.iter().copied()).collect()
     }
 
-    /// Returns when it is worth looking for more to send: half of something that was full is free again, or some of it has
-    /// been for a while.
+    /// Returns when it is worth looking for more to send: several places are free of something that was full, or one has been
+    /// for a while.
     pub(super) async fn freed(&self) {
         self.0.some.notified().await;
         tokio::select! {
-            () = self.0.half.notified() => {}
+            () = self.0.several.notified() => {}
             () = tokio::time::sleep(LINGER) => {}
         }
     }
 
-    /// Tells of a place that has become free in what was full.
-    fn tell(&self, is_half: bool) {
+    /// Tells of a place that has become free in what was full, of which `count` of `limit` are in use; whether it still
+    /// counts as full.
+    fn tell(&self, count: usize, limit: usize) -> bool {
+        let are_several = count <= limit - limit / SEVERAL;
         self.0.some.notify_one();
-        if is_half {
-            self.0.half.notify_one();
+        if are_several {
+            self.0.several.notify_one();
         }
+        !are_several
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
@@ -189,9 +195,7 @@ impl Place {
             let Some(used) = places.shares.get_mut(share) else { continue };
             used.count = used.count.saturating_sub(1);
             if used.was_full {
-                let is_half = used.count <= share.limit() / 2;
-                used.was_full = !is_half;
-                self.room.tell(is_half);
+                used.was_full = self.room.tell(used.count, share.limit());
             }
             if used.count == 0 {
                 places.shares.remove(share);
@@ -206,9 +210,7 @@ impl Drop for Place {
         let mut places = self.room.places();
         places.count = places.count.saturating_sub(1);
         if places.was_full {
-            let is_half = places.count <= IN_HAND / 2;
-            places.was_full = !is_half;
-            self.room.tell(is_half);
+            places.was_full = self.room.tell(places.count, IN_HAND);
         }
         places.given_back.push((self.subscription, self.delivery));
     }
@@ -245,9 +247,9 @@ mod tests {
     fn a_target_a_host_and_an_organization_take_a_part_of_the_room_only() {
         let room = Room::default();
         let target = fill(&room, |number| (number, "slow.example".into(), 443));
-        assert_eq!(target.len(), 8);
+        assert_eq!(target.len(), 16);
         let host = fill(&room, |number| (number, "slow.example".into(), 1_000 + u16::try_from(number).unwrap()));
-        assert_eq!(host.len(), 64 - 8);
+        assert_eq!(host.len(), 64 - 16);
         let organization = fill(&room, |number| (7_777, format!("{number}.example"), 443));
         assert_eq!(organization.len(), 256);
         assert!(room.enter(to("quick.example", 443, 1, 1)).is_some());
@@ -260,8 +262,8 @@ mod tests {
         let other = room.enter(to("quick.example", 443, 1, 5_000));
         let mut crowded: Vec<_> = room.crowded().into_iter().collect();
         crowded.sort();
-        // The eight that have places, and the one that got none.
-        assert_eq!(crowded, (10_000..10_009).map(id).collect::<Vec<_>>());
+        // The sixteen that have places, and the one that got none.
+        assert_eq!(crowded, (10_000..10_017).map(id).collect::<Vec<_>>());
         places.pop();
         assert!(room.crowded().is_empty());
         drop((places, other));
@@ -284,25 +286,25 @@ mod tests {
         let room = Room::default();
         let mut places = fill(&room, |_| (1, "slow.example".into(), 443));
         places[0].leave();
-        assert_eq!((room.free(), room.in_hand(id(10_000))), (IN_HAND - 8, vec![id(20_000)]));
+        assert_eq!((room.free(), room.in_hand(id(10_000))), (IN_HAND - 16, vec![id(20_000)]));
         assert!(room.crowded().is_empty());
-        let another = room.enter(to("slow.example", 443, 1, 8)).unwrap();
-        assert_eq!(room.free(), IN_HAND - 9);
+        let another = room.enter(to("slow.example", 443, 1, 16)).unwrap();
+        assert_eq!(room.free(), IN_HAND - 17);
         places.remove(0);
-        assert_eq!((room.free(), room.in_hand(id(10_000))), (IN_HAND - 8, vec![id(20_000)]), "for the look that goes on");
+        assert_eq!((room.free(), room.in_hand(id(10_000))), (IN_HAND - 16, vec![id(20_000)]), "for the look that goes on");
         room.begin_look();
-        assert_eq!((room.free(), room.in_hand(id(10_000))), (IN_HAND - 8, vec![]));
+        assert_eq!((room.free(), room.in_hand(id(10_000))), (IN_HAND - 16, vec![]));
         drop((places, another));
         assert_eq!(room.free(), IN_HAND);
     }
 
     #[tokio::test]
-    async fn a_look_is_worth_it_when_half_of_what_was_full_is_free_or_a_part_of_it_for_a_while() {
+    async fn a_look_is_worth_it_when_several_places_of_what_was_full_are_free_or_one_has_been_for_a_while() {
         let room = Room::default();
         drop(room.enter(to("quick.example", 443, 2, 100)));
         assert!(!is_freed(&room).await, "nothing was full, so nothing waits for a place");
         let mut places = fill(&room, |_| (1, "slow.example".into(), 443));
-        places.truncate(4);
+        places.truncate(12);
         assert!(is_freed(&room).await);
         places.pop();
         assert!(!is_freed(&room).await, "it has not been full since");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderName;
 use http::header::CONTENT_TYPE;
 use jiff::Timestamp;
 use reqwest::redirect::Policy;
@@ -18,6 +19,10 @@ use crate::error::{Result, innermost};
 
 /// How the service introduces itself to receivers.
 const USER_AGENT: &str = "Vestibule-Webhooks/1";
+/// The headers of Standard Webhooks 1.0.
+const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 /// As much of an error's text as the log of attempts keeps.
 const ERROR_LENGTH: usize = 200;
 
@@ -80,9 +85,9 @@ impl Sender {
             .client
             .post(address)
             .header(CONTENT_TYPE, "application/json")
-            .header("webhook-id", id)
-            .header("webhook-timestamp", timestamp.to_string())
-            .header("webhook-signature", signature)
+            .header(WEBHOOK_ID, id)
+            .header(WEBHOOK_TIMESTAMP, timestamp)
+            .header(WEBHOOK_SIGNATURE, signature)
             .body(body)
             .send()
             .await;

@@ -22,6 +22,8 @@ use crate::{Handle, Load, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
 /// Operations that share one commit at the most: enough to fill an fsync, few enough to answer soon.
 const BATCH: usize = 256;
+/// Pages of the database that a connection keeps, in KiB.
+const CACHE_KIB: i64 = 8 * 1_024;
 /// Prepared statements kept by a connection; more than the program has.
 const STATEMENT_CACHE: usize = 512;
 
@@ -152,6 +154,9 @@ fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "query_only", is_reader)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    // What a savepoint keeps to undo an operation is kept in memory rather than in a file of its own.
+    connection.pragma_update(None, "temp_store", "memory")?;
     rusqlite::vtab::array::load_module(&connection)?;
     // Without this guarantee SQLite plans a statement anew, from its text, each time other values are bound to it: wherever
     // it held them against the condition of a partial index.

@@ -1,0 +1,116 @@
+//! The yardstick for deliveries: a loop that posts the same bytes over and over, in a process of its own, as the service is.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::Client;
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+
+use crate::receiver::{self, Arrival};
+use crate::server::Killed;
+
+/// What is posted, and how, as it is handed to the process that does it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Job {
+    urls: Vec<String>,
+    headers: BTreeMap<String, String>,
+    body: String,
+    /// How many at once.
+    under_way: usize,
+    /// The file that receivers are trusted by.
+    authority: PathBuf,
+}
+
+/// The process that posts.
+pub struct Poster {
+    process: Killed,
+    orders: ChildStdin,
+}
+
+impl Poster {
+    /// Starts `program` to post what arrived once to one of `urls` after another, so many under way at once.
+    pub fn start(
+        program: &Path,
+        scratch: &Path,
+        urls: &[String],
+        sample: &Arrival,
+        under_way: usize,
+        authority: &Path,
+    ) -> anyhow::Result<Self> {
+        let headers = sample.headers.iter().map(|(name, value)| Ok((name.as_str().to_owned(), value.to_str()?.to_owned())));
+        let job = Job {
+            urls: urls.to_vec(),
+            headers: headers.collect::<anyhow::Result<_>>()?,
+            body: String::from_utf8(sample.body.to_vec())?,
+            under_way,
+            authority: authority.to_owned(),
+        };
+        let file = scratch.join(format!("post-{}.json", urls.len()));
+        serde_json::to_writer(File::create(&file)?, &job)?;
+        let mut child = Command::new(program).arg("bare-post").arg(&file).stdin(Stdio::piped()).spawn()?;
+        let orders = child.stdin.take().context("a process without standard input")?;
+        Ok(Self { process: Killed(child), orders })
+    }
+
+    /// Has so many posted; does not wait for it.
+    pub fn post(&mut self, count: usize) -> anyhow::Result<()> {
+        writeln!(self.orders, "{count}")?;
+        Ok(self.orders.flush()?)
+    }
+
+    /// Processor time that it has used so far.
+    pub fn processor_time(&self) -> anyhow::Result<Duration> {
+        self.process.processor_time()
+    }
+}
+
+/// Posts what the job in a file says, as many as each line of standard input asks for, until there are no more.
+pub async fn serve(job: &Path) -> anyhow::Result<()> {
+    let Job { urls, headers, body, under_way, authority } = serde_json::from_reader(BufReader::new(File::open(job)?))?;
+    let header = |(name, value): (String, String)| Ok((HeaderName::try_from(name)?, HeaderValue::try_from(value)?));
+    let headers: HeaderMap = headers.into_iter().map(header).collect::<anyhow::Result<_>>()?;
+    let client = receiver::client(&fs::read(authority)?)?;
+    let post = Arc::new(Post { client, urls, headers, body: body.into() });
+    let mut orders = std::io::stdin().lock().lines();
+    while let Some(order) = orders.next().transpose()? {
+        let (count, next) = (order.trim().parse()?, Arc::new(AtomicUsize::new(0)));
+        let mut workers: JoinSet<anyhow::Result<()>> = (0..under_way).map(|_| post.clone().repeat(next.clone(), count)).collect();
+        while let Some(done) = workers.join_next().await {
+            done??;
+        }
+    }
+    Ok(())
+}
+
+/// What is posted over and over.
+struct Post {
+    client: Client,
+    urls: Vec<String>,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Post {
+    /// Posts the next one, as long as there are fewer than `count`.
+    async fn repeat(self: Arc<Self>, next: Arc<AtomicUsize>, count: usize) -> anyhow::Result<()> {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return Ok(());
+            }
+            let request = self.client.post(&self.urls[number % self.urls.len()]);
+            let status = request.headers(self.headers.clone()).body(self.body.clone()).send().await?.status();
+            ensure!(status.is_success(), "a receiver answered {status}");
+        }
+    }
+}
