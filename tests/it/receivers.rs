@@ -13,6 +13,11 @@ const A_FLOOD: usize = 64 << 20;
 /// Failed attempts at one delivery.
 const ALL_ATTEMPTS: usize = 5;
 
+store::statements! {
+    /// Keeps everybody else from writing to a subscription, and on SQLite from writing at all.
+    HOLD_EVERY_SUBSCRIPTION = "update webhook_subscription set target_url = target_url";
+}
+
 /// Runs a test on both databases, with an authority that the server trusts and a short patience.
 macro_rules! with_authority {
     ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: Authority) $body:block)*) => {
@@ -310,5 +315,33 @@ with_authority! {
         until(&app, "another one hears", async || quick.seen.count() == 1).await;
         // At most what was under way when the last failure was counted.
         assert!(broken.seen.count() <= before + 8, "{} after {before}", broken.seen.count());
+    }
+
+    "30s" async fn a_receiver_that_has_answered_is_not_asked_again_because_the_database_was_away(app: App, authority: Authority) {
+        // It takes most of a second for its answer.
+        let slow = authority.receiver(Presents::Right, Act::Drip(String::new(), "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")).await;
+        let org = app.org().await;
+        let api = org.key().await;
+        let subscription = api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": slow.url })).await.data();
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        while slow.seen.count() == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        // Longer than any write waits, from the answer on.
+        let away = |tx: &mut store::Transaction<'_>| {
+            tx.execute(&HOLD_EVERY_SUBSCRIPTION, &[])?;
+            std::thread::sleep(Duration::from_secs(7));
+            Ok::<_, store::Error>(())
+        };
+        app.server.service.store.write_within(Duration::from_secs(20), away).await.unwrap();
+        let log = format!("/webhook-subscriptions/{}/deliveries", subscription["id"].as_str().unwrap());
+        let mut delivery = Value::Null;
+        until(&app, "the delivery is recorded", async || {
+            delivery = api.get(&log).await.data()[0].clone();
+            delivery["status"] == "delivered"
+        })
+        .await;
+        assert_eq!((slow.seen.count(), delivery["attempts"].as_array().unwrap().len()), (1, 1), "{delivery}");
     }
 }
