@@ -15,8 +15,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
-use crate::client::PORTALS;
-
 /// Headers that the HTTP library writes itself.
 const WRITTEN: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING];
 
@@ -24,7 +22,7 @@ const WRITTEN: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENC
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Recorded {
     headers: BTreeMap<String, String>,
-    body: String,
+    body: Vec<u8>,
 }
 
 impl Recorded {
@@ -32,8 +30,7 @@ impl Recorded {
     pub fn of(answer: &Response<Bytes>) -> anyhow::Result<Self> {
         let own = answer.headers().iter().filter(|(name, _)| !WRITTEN.contains(name));
         let headers = own.map(|(name, value)| Ok((name.as_str().to_owned(), value.to_str()?.to_owned())));
-        let body = String::from_utf8(answer.body().to_vec())?;
-        Ok(Self { headers: headers.collect::<anyhow::Result<_>>()?, body })
+        Ok(Self { headers: headers.collect::<anyhow::Result<_>>()?, body: answer.body().to_vec() })
     }
 
     /// Writes it to a file.
@@ -49,7 +46,7 @@ pub async fn serve(path: &Path) -> anyhow::Result<()> {
     let header = |(name, value): (String, String)| Ok((HeaderName::try_from(name)?, HeaderValue::try_from(value)?));
     let headers: HeaderMap = headers.into_iter().map(header).collect::<anyhow::Result<_>>()?;
     let answer = (headers, Bytes::from(body));
-    let router = Router::new().route(PORTALS, get(async move || answer.clone()));
+    let router = Router::new().fallback(get(async move || answer.clone()));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let mut output = std::io::stdout();
     writeln!(output, "listening on http://{}", listener.local_addr()?)?;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::client::{Client, PORTALS};
+use crate::client::{Client, PORTALS, PRECHECK_STEPS};
 use crate::keys::{Keys, scattered};
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
@@ -38,7 +38,6 @@ const BATCH: usize = 10_000;
 /// Things that are created at a time: writes of one organization are serial, but they share a commit.
 const AT_ONCE: usize = 16;
 
-const PRECHECK_STEPS: &str = "/api/v1/precheck-steps";
 const SCOPES: &str = "/api/v1/entity-scopes";
 const TRANSLATIONS: &str = "/api/v1/translations";
 
@@ -160,6 +159,11 @@ impl Page {
     /// The same, looked at again.
     pub async fn again(&self, client: &Client, count: impl Fn(&Value) -> usize) -> anyhow::Result<Self> {
         Self::seen(client, &self.path, count).await
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// What to ask for next. The parameter is one that nothing knows, and so ignored.

@@ -1,12 +1,13 @@
 //! Who asks: an HTTP connection, one request made after another.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST};
 use http::request::Builder;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
@@ -20,8 +21,9 @@ use tokio::net::TcpStream;
 use crate::keys::Keys;
 use crate::setup;
 
-/// The path that is measured.
+/// Paths that are measured.
 pub const PORTALS: &str = "/api/v1/portals";
+pub const PRECHECK_STEPS: &str = "/api/v1/precheck-steps";
 
 /// A caller of one server, with one credential.
 #[derive(Debug, Clone)]
@@ -48,6 +50,20 @@ impl Client {
     fn request(&self, method: Method, path: &str) -> Builder {
         let request = Request::builder().method(method).uri(path);
         request.header(HOST, &self.host).header(AUTHORIZATION, &self.authorization)
+    }
+
+    fn read(&self, path: &str, coding: Coding) -> Builder {
+        let request = self.request(Method::GET, path);
+        if coding == Coding::Gzip { request.header(ACCEPT_ENCODING, "gzip") } else { request }
+    }
+
+    /// Reads what is at a path, as it comes.
+    pub async fn coded(&self, path: &str, coding: Coding) -> anyhow::Result<Response<Bytes>> {
+        let request = self.read(path, coding).body(Full::default())?;
+        let (head, body) = self.connect().await?.send(request).await?.into_parts();
+        ensure!(head.status.is_success(), "GET {path}: {}", head.status);
+        ensure!(head.headers.contains_key(CONTENT_ENCODING) == (coding == Coding::Gzip), "GET {path}: not {coding:?}");
+        Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
     }
 
     /// Makes one request on a connection of its own; anything but a success is an error.
@@ -102,6 +118,15 @@ impl Client {
     }
 }
 
+/// How an answer may be coded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    /// As it is.
+    Identity,
+    /// By gzip.
+    Gzip,
+}
+
 /// A kept-alive connection.
 pub struct Connection(SendRequest<Full<Bytes>>);
 
@@ -145,8 +170,8 @@ pub struct Requests {
 /// What is asked.
 #[derive(Debug, Clone)]
 pub enum Ask {
-    /// The list of portals.
-    List,
+    /// What is at a path, compressed or as it is.
+    Read(Arc<str>, Coding),
     /// A new portal, each under its own idempotency key.
     Create(Keys),
 }
@@ -154,7 +179,7 @@ pub enum Ask {
 impl Requests {
     fn next(&self) -> http::Result<Request<Full<Bytes>>> {
         match &self.ask {
-            Ask::List => self.client.request(Method::GET, PORTALS).body(Full::default()),
+            Ask::Read(path, coding) => self.client.read(path, *coding).body(Full::default()),
             Ask::Create(keys) => {
                 let key = keys.next().to_string();
                 let body = setup::portal(&key).to_string();

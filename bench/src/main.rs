@@ -15,6 +15,7 @@ mod load;
 mod machine;
 mod measure;
 mod post;
+mod reads;
 mod receiver;
 mod report;
 mod rows;
@@ -105,7 +106,7 @@ async fn measure(is_quick: bool, only: Option<Group>, binary: Option<PathBuf>) -
         lines.extend(bench.start_up()?);
     }
     if is_wanted(Group::List) {
-        lines.extend(bench.list().await?);
+        lines.extend(bench.lists().await?);
     }
     if is_wanted(Group::Writes) {
         lines.extend(bench.writes().await?);

@@ -8,27 +8,24 @@ use std::time::Duration;
 use anyhow::ensure;
 use http::Method;
 
-use crate::bare::Recorded;
 use crate::city::{City, LARGE, Page, SMALL, STEPS};
-use crate::client::{Ask, Client, PORTALS, Requests};
+use crate::client::{Ask, Coding, PORTALS, Requests};
 use crate::keys::Keys;
 use crate::library::{Library, MANUALS};
-use crate::load::{self, Round};
+use crate::load;
 use crate::report::{Line, figure, median, ninety_ninth};
 use crate::rows::Rows;
 use crate::server::Server;
 use crate::setup;
 
-/// Connections that list.
-const LISTING: u32 = 32;
 /// Connections that create, and what the ratio is to be with so many.
-const CREATING: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.6))];
-/// The part of a bare handler's rate that a list is to reach.
-const LIST_TARGET: f64 = 0.25;
+const CREATING: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.7))];
+/// The part of a bare handler's rate that the view of a stay is to reach.
+const STAY_RATE_TARGET: f64 = 0.15;
 /// MiB.
-const IDLE_TARGET: f64 = 40.0;
+const IDLE_TARGET: f64 = 25.0;
 /// Milliseconds.
-const START_UP_TARGET: f64 = 150.0;
+const START_UP_TARGET: f64 = 60.0;
 /// Milliseconds that a guest waits for their view of a stay.
 const STAY_TARGET: f64 = 5.0;
 /// Milliseconds that the list of all steps takes.
@@ -102,7 +99,7 @@ impl Compared {
 }
 
 impl Bench {
-    fn vestibule(&self) -> anyhow::Result<Server> {
+    pub fn vestibule(&self) -> anyhow::Result<Server> {
         Server::vestibule(&self.binary, &self.scratch)
     }
 
@@ -123,48 +120,6 @@ impl Bench {
                 Some(START_UP_TARGET),
             ),
             Line::limit("resident memory after start, idle".into(), server.resident()?, "MiB", Some(IDLE_TARGET)),
-        ])
-    }
-
-    /// The list of portals beside a bare handler that sends the same bytes, and what it does to memory.
-    pub async fn list(&self) -> anyhow::Result<Vec<Line>> {
-        let server = self.vestibule()?;
-        let client = setup::organization(&server).await?;
-        let answer = setup::listed(&client).await?;
-        let recorded = self.scratch.join("answer.json");
-        Recorded::of(&answer)?.save(&recorded)?;
-        let bare = Server::bare(&self.program, &recorded)?;
-        let bare_client = client.at(bare.address)?;
-
-        let (mut costs, mut bare_costs, mut peak) = (Vec::new(), Vec::new(), 0.0_f64);
-        let compared = self
-            .compare(
-                &format!("list, {LISTING} connections"),
-                "/s",
-                async |length| {
-                    let (round, cost) = self.costed(&server, watched(&server, &mut peak, self.listing(&client, length))).await?;
-                    costs.push(cost);
-                    Ok(round.rate)
-                },
-                async |length| {
-                    let (round, cost) = self.costed(&bare, self.listing(&bare_client, length)).await?;
-                    bare_costs.push(cost);
-                    Ok(round.rate)
-                },
-            )
-            .await?;
-        let (cost, bare_cost) = (past_warm_up(&costs), past_warm_up(&bare_costs));
-        let what = format!("`GET {PORTALS}`, {} portals, {} bytes, {LISTING} connections", setup::LISTED, answer.body().len());
-        Ok(vec![
-            compared.line(what, "bare axum, same bytes", Some(LIST_TARGET)),
-            Line::ratio(
-                "the same, processor time of the server a request".into(),
-                format!("{cost:.1} µs"),
-                format!("{bare_cost:.1} µs (bare axum, same bytes)"),
-                bare_cost / cost,
-                None,
-            ),
-            Line::limit("the same, most resident memory".into(), peak, "MiB", None),
         ])
     }
 
@@ -202,6 +157,8 @@ impl Bench {
         let steps = format!("of {STEPS} steps");
         let stay = "GET /guest/v1/stays/{token}";
         let mut lines = Vec::new();
+        let what = format!("`{stay}`, {} {steps}, {LARGE} properties", city.stay.count);
+        lines.extend(self.beside_bare(&large, &city.client, &what, city.stay.path(), Coding::Identity, STAY_RATE_TARGET).await?);
         lines.extend(self.awaited(stay, &steps, STAY_TARGET, (&city, &city.stay), (&town, &town.stay)).await?);
         let list = "GET /api/v1/precheck-steps";
         lines.extend(self.awaited(list, &steps, STEPS_TARGET, (&city, &city.list), (&town, &town.list)).await?);
@@ -261,19 +218,6 @@ impl Bench {
                 GROWTH_TARGET,
             ),
         ])
-    }
-
-    async fn listing(&self, client: &Client, length: Duration) -> anyhow::Result<Round> {
-        let requests = Requests { client: client.clone(), ask: Ask::List };
-        load::round(requests, LISTING, length, &self.scratch).await
-    }
-
-    /// A round, and the processor time in µs that a request of it costs its server.
-    async fn costed(&self, server: &Server, round: impl Future<Output = anyhow::Result<Round>>) -> anyhow::Result<(Round, f64)> {
-        let before = server.processor_time()?;
-        let round = round.await?;
-        let used = server.processor_time()?.saturating_sub(before);
-        Ok((round, used.as_secs_f64() * 1_000_000.0 / round.total))
     }
 
     /// Lets both sides take turns, after a warm-up of each; what a round comes to is in `unit`.

@@ -1,15 +1,14 @@
 //! What the measured service is given first: an organization, a key, portals.
 
 use anyhow::{Context as _, ensure};
-use bytes::Bytes;
-use http::{Method, Response};
+use http::Method;
 use serde_json::{Value, json};
 
-use crate::client::{Client, PORTALS};
+use crate::client::{Client, PORTALS, PRECHECK_STEPS};
 use crate::keys::Keys;
 use crate::server::{PLATFORM_KEY, Server};
 
-/// Portals in the list.
+/// Portals and steps in their lists.
 pub const LISTED: usize = 100;
 /// The organization, as the platform finds it. Any id will do on a database of its own.
 pub const ORGANIZATION: &str = "/platform/v1/organizations/7f8c5a52-3d0e-4b8e-9d55-1c6f0e2a9b47";
@@ -42,15 +41,24 @@ pub fn portal(key: &str) -> Value {
     })
 }
 
-/// Creates the portals to list; the answer that lists them.
-pub async fn listed(client: &Client) -> anyhow::Result<Response<Bytes>> {
+/// The body that creates a step whose agreement is as long as the rules of a house are.
+fn step(number: usize) -> Value {
+    json!({
+        "stepType": "agreement", "nickname": format!("Step {number}"), "sortOrder": number, "isActive": true,
+        "agreementType": "text", "contractTemplateText": NOTES.repeat(2), "isMandatorySigning": true,
+    })
+}
+
+/// Creates the portals and steps to list.
+pub async fn listed(client: &Client) -> anyhow::Result<()> {
     let keys = Keys::default();
-    for _ in 0..LISTED {
+    for number in 0..LISTED {
         client.ask(Method::POST, PORTALS, Some(&portal(&keys.next().to_string()))).await?;
+        client.ask(Method::POST, PRECHECK_STEPS, Some(&step(number))).await?;
     }
-    let answer = client.ask(Method::GET, PORTALS, None).await?;
-    let envelope: Value = serde_json::from_slice(answer.body())?;
-    let found = envelope["data"].as_array().map(Vec::len);
-    ensure!(found == Some(LISTED), "the list has {found:?} portals in place of {LISTED}");
-    Ok(answer)
+    for path in [PORTALS, PRECHECK_STEPS] {
+        let found = client.data(Method::GET, path, None).await?.as_array().map(Vec::len);
+        ensure!(found == Some(LISTED), "GET {path} has {found:?} in place of {LISTED}");
+    }
+    Ok(())
 }

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get, on, post};
 use futures_util::FutureExt as _;
 use http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
+    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LOCATION, REFERRER_POLICY,
     RETRY_AFTER,
 };
 use http::request::Parts;
@@ -48,6 +48,13 @@ const FORM_DEADLINE: Duration = Duration::from_secs(30);
 /// The page of a stay has no script and loads nothing but pictures; its forms go to where it came from.
 const PAGE_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src http: https:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// Headers of the interface (spec: Response envelope).
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The request's id, given at the door.
 #[derive(Clone, Copy)]
@@ -88,13 +95,12 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String]) -> R
 
 fn cors(origins: &[String]) -> Result<CorsLayer, String> {
     let origins = origins.iter().map(|origin| HeaderValue::from_str(origin).map_err(|error| error.to_string()));
-    let exposed =
-        ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "idempotency-replayed", "retry-after"];
+    let exposed = [X_REQUEST_ID, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING, X_RATELIMIT_RESET, IDEMPOTENCY_REPLAYED, RETRY_AFTER, ETAG];
     Ok(CorsLayer::new()
         .allow_origin(origins.collect::<Result<Vec<_>, _>>()?)
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
         .allow_headers([AUTHORIZATION, CONTENT_TYPE, HeaderName::from_static("idempotency-key")])
-        .expose_headers(exposed.map(HeaderName::from_static)))
+        .expose_headers(exposed))
 }
 
 fn filter(method: &Method) -> MethodFilter {
@@ -115,8 +121,8 @@ async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, nex
         tracing::error!(request_id = %id, reason = reason.unwrap_or("unknown"), "panicked");
         refuse(&Kind::Internal.into(), id)
     });
-    if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
-        response.headers_mut().insert("x-request-id", value);
+    if let Ok(value) = HeaderValue::from_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer())) {
+        response.headers_mut().insert(X_REQUEST_ID, value);
     }
     if is_persistent && !reading.is_over() {
         // What is left of the body is not waited for, so the connection ends here; a client that knows opens another.
@@ -170,15 +176,15 @@ fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
     };
     let headers = response.headers_mut();
     if let Some(standing) = outcome.standing {
-        headers.insert("x-ratelimit-limit", standing.limit.into());
-        headers.insert("x-ratelimit-remaining", standing.remaining.into());
-        headers.insert("x-ratelimit-reset", standing.reset.into());
+        headers.insert(X_RATELIMIT_LIMIT, standing.limit.into());
+        headers.insert(X_RATELIMIT_REMAINING, standing.remaining.into());
+        headers.insert(X_RATELIMIT_RESET, standing.reset.into());
     }
     if let Some(seconds) = outcome.retry_after {
         headers.insert(RETRY_AFTER, seconds.into());
     }
     if outcome.is_replay {
-        headers.insert("idempotency-replayed", HeaderValue::from_static("true"));
+        headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
     }
     if surface != Surface::Public {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

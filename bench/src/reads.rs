@@ -1,0 +1,96 @@
+//! Reads beside a bare handler that sends the same headers and the same bytes from memory.
+
+use std::sync::Arc;
+
+use crate::bare::Recorded;
+use crate::client::{Ask, Client, Coding, PORTALS, PRECHECK_STEPS, Requests};
+use crate::load::{self, Round};
+use crate::measure::{Bench, past_warm_up, watched};
+use crate::report::Line;
+use crate::server::Server;
+use crate::setup::{self, LISTED};
+
+/// Connections that read.
+const CONNECTIONS: u32 = 32;
+/// The part of a bare handler's rate that the list of steps is to reach.
+const LIST_TARGET: f64 = 0.7;
+/// The same, of a list a tenth as long: what a request costs whatever its length weighs more.
+const SHORT_TARGET: f64 = 0.25;
+/// The same, of the list compressed.
+const COMPRESSED_TARGET: f64 = 0.6;
+
+impl Bench {
+    /// Lists, as they are and compressed.
+    pub async fn lists(&self) -> anyhow::Result<Vec<Line>> {
+        let server = self.vestibule()?;
+        let client = setup::organization(&server).await?;
+        setup::listed(&client).await?;
+        let steps = format!("`GET {PRECHECK_STEPS}`, {LISTED} steps");
+        let portals = format!("`GET {PORTALS}`, {LISTED} portals");
+        let mut lines = self.beside_bare(&server, &client, &steps, PRECHECK_STEPS, Coding::Identity, LIST_TARGET).await?;
+        let compressed = format!("{steps}, gzip accepted");
+        lines.extend(self.beside_bare(&server, &client, &compressed, PRECHECK_STEPS, Coding::Gzip, COMPRESSED_TARGET).await?);
+        lines.extend(self.beside_bare(&server, &client, &portals, PORTALS, Coding::Identity, SHORT_TARGET).await?);
+        Ok(lines)
+    }
+
+    /// One read, over and over, beside a bare handler that sends the same; and what a request costs each of them.
+    pub async fn beside_bare(
+        &self,
+        server: &Server,
+        client: &Client,
+        what: &str,
+        path: &str,
+        coding: Coding,
+        target: f64,
+    ) -> anyhow::Result<Vec<Line>> {
+        let answer = client.coded(path, coding).await?;
+        let recorded = self.scratch.join("answer.json");
+        Recorded::of(&answer)?.save(&recorded)?;
+        let bare = Server::bare(&self.program, &recorded)?;
+        let bare_client = client.at(bare.address)?;
+
+        let ask = Ask::Read(Arc::from(path), coding);
+        let (mut costs, mut bare_costs, mut peak) = (Vec::new(), Vec::new(), 0.0_f64);
+        let compared = self
+            .compare(
+                what,
+                "/s",
+                async |length| {
+                    let requests = Requests { client: client.clone(), ask: ask.clone() };
+                    let round = load::round(requests, CONNECTIONS, length, &self.scratch);
+                    let (round, cost) = costed(server, watched(server, &mut peak, round)).await?;
+                    costs.push(cost);
+                    Ok(round.rate)
+                },
+                async |length| {
+                    let requests = Requests { client: bare_client.clone(), ask: ask.clone() };
+                    let (round, cost) = costed(&bare, load::round(requests, CONNECTIONS, length, &self.scratch)).await?;
+                    bare_costs.push(cost);
+                    Ok(round.rate)
+                },
+            )
+            .await?;
+        let (cost, bare_cost) = (past_warm_up(&costs), past_warm_up(&bare_costs));
+        let what = format!("{what}, {} bytes, {CONNECTIONS} connections", answer.body().len());
+        Ok(vec![
+            compared.line(what, "bare axum, same bytes", Some(target)),
+            Line::ratio(
+                "the same, processor time of the server a request".into(),
+                format!("{cost:.1} µs"),
+                format!("{bare_cost:.1} µs (bare axum, same bytes)"),
+                bare_cost / cost,
+                None,
+            ),
+            Line::limit("the same, most resident memory".into(), peak, "MiB", None),
+        ])
+    }
+}
+
+/// A round, and the processor time in µs that a request of it costs its server.
+async fn costed(server: &Server, round: impl Future<Output = anyhow::Result<Round>>) -> anyhow::Result<(Round, f64)> {
+    let before = server.processor_time()?;
+    let round = round.await?;
+    let used = server.processor_time()?.saturating_sub(before);
+    Ok((round, used.as_secs_f64() * 1_000_000.0 / round.total))
+}
