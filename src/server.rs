@@ -10,7 +10,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::access;
@@ -32,6 +32,8 @@ const HEADER_DEADLINE: Duration = Duration::from_secs(10);
 const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
 /// Connections at once; more wait in the kernel's queue.
 const CONNECTIONS: usize = 8_192;
+/// From the last connection to the end of all that have nothing to say: a request that is there is read by then.
+const READ_PAUSE: Duration = Duration::from_millis(100);
 /// A pause after a failed accept, such as one for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often what time has ended is looked for.
@@ -173,6 +175,13 @@ async fn accept(listener: TcpListener, router: Router, mut stopped: watch::Recei
     let builder = Arc::new(builder);
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let attend = |stream: TcpStream, place: Option<OwnedSemaphorePermit>| {
+        let connection = serve(builder.clone(), stream, router.clone(), graceful.watcher());
+        tokio::spawn(async move {
+            connection.await;
+            drop(place);
+        });
+    };
     loop {
         let next = async {
             let place = places.clone().acquire_owned().await;
@@ -183,21 +192,28 @@ async fn accept(listener: TcpListener, router: Router, mut stopped: watch::Recei
             next = next => next,
         };
         match accepted {
-            Ok((stream, _)) => {
-                let connection = serve(builder.clone(), stream, router.clone(), graceful.watcher());
-                tokio::spawn(async move {
-                    connection.await;
-                    drop(place);
-                });
-            }
+            Ok((stream, _)) => attend(stream, place.ok()),
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
-    drop(listener);
+    for stream in queued(listener) {
+        attend(stream, None);
+    }
+    if graceful.count() > 0 {
+        // A connection that has not been read from yet would end without an answer.
+        tokio::time::sleep(READ_PAUSE).await;
+    }
     graceful.shutdown().await;
+}
+
+/// The connections that the kernel has taken and nobody has accepted: closing the listener would reset them.
+fn queued(listener: TcpListener) -> Vec<TcpStream> {
+    let Ok(listener) = listener.into_std() else { return Vec::new() };
+    let accepted = std::iter::from_fn(|| listener.accept().ok());
+    accepted.filter_map(|(stream, _)| stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)).ok()).collect()
 }
 
 async fn serve(builder: Arc<auto::Builder<TokioExecutor>>, stream: TcpStream, router: Router, watcher: Watcher) {

@@ -48,9 +48,10 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     // Before anything is served, and so without a rate limit.
     let built = build(&server::offline(&flags.database, Clock::system()).await?).await?;
     let server = Server::start(flags, Clock::system()).await?;
+    let signals = super::Signals::watch()?;
     super::announce(&server)?;
     super::print(&banner(&server.service.public_url, &platform_key, &built))?;
-    super::until_told_to_stop(server).await
+    super::until_told_to_stop(server, signals).await
 }
 
 /// What there is to show.

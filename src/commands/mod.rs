@@ -11,6 +11,8 @@ pub use import::import;
 
 use std::io::Write as _;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use crate::ambient::Clock;
 use crate::config::{Cli, Command, DatabaseFlags, ServeFlags};
 use crate::server::{self, Server};
@@ -30,8 +32,9 @@ pub async fn run(cli: Cli) -> Result<(), String> {
 
 async fn serve(flags: ServeFlags) -> Result<(), String> {
     let server = Server::start(flags, Clock::system()).await?;
+    let signals = Signals::watch()?;
     announce(&server)?;
-    until_told_to_stop(server).await
+    until_told_to_stop(server, signals).await
 }
 
 async fn migrate(flags: DatabaseFlags) -> Result<(), String> {
@@ -49,14 +52,24 @@ fn print(text: &str) -> Result<(), String> {
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|error| format!("cannot write to standard output: {error}"))
 }
 
+/// What tells the process to stop. Watched before anybody is told where it listens: who knows that may send one.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn watch() -> Result<Self, String> {
+        let watch = |kind| signal(kind).map_err(|error| error.to_string());
+        Ok(Self { terminate: watch(SignalKind::terminate())?, interrupt: watch(SignalKind::interrupt())? })
+    }
+}
+
 /// Serves until SIGTERM or SIGINT, then finishes what is in flight.
-async fn until_told_to_stop(server: Server) -> Result<(), String> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
+async fn until_told_to_stop(server: Server, mut signals: Signals) -> Result<(), String> {
     tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        _ = signals.terminate.recv() => {}
+        _ = signals.interrupt.recv() => {}
     }
     tracing::info!("stopping");
     server.stop().await;

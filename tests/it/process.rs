@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both, postgres};
 
@@ -128,6 +129,29 @@ async fn a_signal_ends_it_in_order() {
         running.signal(signal);
         assert_eq!(running.process.wait().unwrap().code(), Some(0), "{signal}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_the_kernel_has_taken_is_answered_after_the_signal() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut running = Running::start(&format!("sqlite:{}", directory.path().join("queued.db").display()), &[]);
+    // While the process does not run, the kernel takes connections and what is sent on them.
+    running.signal("-STOP");
+    let address = running.base.strip_prefix("http://").unwrap().to_owned();
+    let mut connections = Vec::new();
+    for _ in 0..64 {
+        let mut connection = tokio::net::TcpStream::connect(&address).await.unwrap();
+        connection.write_all(format!("GET /healthz HTTP/1.1\r\nhost: {address}\r\n\r\n").as_bytes()).await.unwrap();
+        connections.push(connection);
+    }
+    running.signal("-TERM");
+    running.signal("-CONT");
+    for mut connection in connections {
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer:?}");
+    }
+    assert_eq!(running.process.wait().unwrap().code(), Some(0));
 }
 
 #[test]
