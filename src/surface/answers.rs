@@ -7,17 +7,20 @@ use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use sha2::{Digest as _, Sha256};
 
 use crate::pipeline::Body as Answered;
 
 /// Answers smaller than this are not compressed.
 const COMPRESS_FROM: usize = 1_024;
-/// What the tag of a compressed answer ends with: it is another sequence of bytes, so it has another name.
-const COMPRESSED: &str = "-gzip\"";
+/// Codings that answers come in.
+const CODINGS: [&str; 2] = ["gzip", "br"];
 
 /// What a client says of how it would have the answer.
 #[derive(Debug, Default)]
@@ -41,7 +44,7 @@ impl Wishes {
     fn has(&self, etag: &str) -> bool {
         self.has.iter().any(|tag| {
             let tag = tag.strip_prefix("W/").unwrap_or(tag);
-            tag == "*" || tag == etag || tag.strip_suffix(COMPRESSED).is_some_and(|begins| etag.strip_suffix('"') == Some(begins))
+            tag == "*" || tag == etag || CODINGS.iter().any(|coding| tag == coded(etag, coding))
         })
     }
 }
@@ -54,6 +57,20 @@ fn is_gzip(item: &str) -> bool {
     names_it && !parts.any(is_refused)
 }
 
+/// The tag of an answer in a coding.
+fn coded(etag: &str, coding: &str) -> String {
+    format!("{}-{coding}\"", etag.strip_suffix('"').unwrap_or(etag))
+}
+
+/// Gives an answer that is coded, by whomever, a tag of its own: it is another sequence of bytes.
+pub(super) fn name_coding(headers: &mut HeaderMap) {
+    let Some(coding) = headers.get(CONTENT_ENCODING).and_then(|coding| coding.to_str().ok()) else { return };
+    let Some(etag) = headers.get(ETAG).and_then(|etag| etag.to_str().ok()) else { return };
+    if let Ok(value) = HeaderValue::from_str(&coded(etag, coding)) {
+        headers.insert(ETAG, value);
+    }
+}
+
 /// The answer of a read whose state has this tag.
 pub(super) fn of_state(body: Answered, etag: &str, wishes: &Wishes) -> Response {
     if wishes.has(etag) {
@@ -64,11 +81,16 @@ pub(super) fn of_state(body: Answered, etag: &str, wishes: &Wishes) -> Response 
         Answered::Kept(kept, id) if wishes.takes_gzip && kept.length() >= COMPRESS_FROM => {
             let mut response = in_pieces(kept.gzip(id));
             response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            let etag = etag.strip_suffix('"').map_or_else(|| etag.to_owned(), |begins| format!("{begins}{COMPRESSED}"));
-            tagged(response, &etag)
+            tagged(response, etag)
         }
         Answered::Kept(kept, id) => tagged(in_pieces(kept.pieces(id)), etag),
     }
+}
+
+/// A text that is the same for everybody, under a tag of its own.
+pub(super) fn of_document(text: String, wishes: &Wishes) -> Response {
+    let etag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Sha256::digest(&text)[..16]));
+    of_state(Answered::Text(text), &etag, wishes)
 }
 
 fn tagged(mut response: Response, etag: &str) -> Response {
@@ -125,6 +147,8 @@ mod tests {
             ("W/\"abc\"", true),
             ("\"x\", \"abc\"", true),
             ("\"abc-gzip\"", true),
+            ("\"abc-br\"", true),
+            ("\"abc-x\"", false),
             ("W/\"abc-gzip\"", true),
             ("*", true),
             ("abc", false),

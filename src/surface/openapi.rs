@@ -79,7 +79,7 @@ pub fn document() -> Value {
             },
             "parameters": components::parameters(),
             "headers": components::headers(),
-            "responses": components::refusals(),
+            "responses": components::responses(),
             "schemas": schemas,
         },
     })
@@ -195,6 +195,9 @@ impl Described {
         if operation.method == Method::POST {
             parameters.push(reference("parameters", "IdempotencyKey"));
         }
+        if operation.method == Method::GET {
+            parameters.push(reference("parameters", "IfNoneMatch"));
+        }
         parameters
     }
 
@@ -227,6 +230,9 @@ impl Described {
     fn responses(&self, schemas: &Map<String, Value>) -> Value {
         let operation = self.operation;
         let mut responses = json!({ operation.status.to_string(): self.success(schemas) });
+        if operation.method == Method::GET {
+            responses["304"] = reference("responses", "NotModified");
+        }
         for kind in Refusal::ALL {
             let may_happen = match kind {
                 Refusal::Conflict => operation.effect == Effect::Write,
@@ -246,6 +252,9 @@ impl Described {
         let mut headers: Vec<_> = vec!["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
         if operation.method == Method::POST {
             headers.push("Idempotency-Replayed");
+        }
+        if operation.method == Method::GET {
+            headers.push("ETag");
         }
         let data = example::of(&self.output, schemas, Detail::Everything);
         let mut meta = json!({ "requestId": example::ID });

@@ -124,6 +124,7 @@ async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, nex
     if let Ok(value) = HeaderValue::from_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer())) {
         response.headers_mut().insert(X_REQUEST_ID, value);
     }
+    answers::name_coding(response.headers_mut());
     if is_persistent && !reading.is_over() {
         // What is left of the body is not waited for, so the connection ends here; a client that knows opens another.
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -212,8 +213,8 @@ async fn not_found(request: HttpRequest) -> Response {
     refuse(&Error::not_found("Route"), id)
 }
 
-async fn openapi_document() -> Response {
-    json(200, openapi::json())
+async fn openapi_document(headers: HeaderMap) -> Response {
+    answers::of_document(openapi::json(), &Wishes::of(&headers))
 }
 
 /// Whether the database answers.

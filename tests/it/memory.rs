@@ -139,4 +139,20 @@ on_both! {
             assert_eq!(with_header(&api, "/portals", "if-none-match", &tag).await.status, 304);
         }
     }
+
+    async fn each_coding_of_an_answer_has_a_tag_of_its_own(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        // Kept in memory, made anew each time, and the document.
+        for path in ["/cover-icons?limit=100", "/webhook-event-types", "/openapi.json"] {
+            let mut tags = std::collections::BTreeSet::new();
+            for coding in ["identity", "gzip", "br"] {
+                let sent = api.request(Method::GET, path).header("accept-encoding", coding).send().await.unwrap();
+                let tag = sent.headers()["etag"].to_str().unwrap().to_owned();
+                assert_eq!(with_header(&api, path, "if-none-match", &tag).await.status, 304, "{path} {coding}");
+                tags.insert(tag);
+            }
+            assert_eq!(tags.len(), 3, "{path}: {tags:?}");
+        }
+    }
 }

@@ -27,6 +27,13 @@ pub(super) fn parameters() -> Value {
             "description": "Makes a retry safe: the same key with the same request is answered with the first answer, for 24 hours.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
         },
+        "IfNoneMatch": {
+            "name": "If-None-Match",
+            "in": "header",
+            "required": false,
+            "description": "The `ETag` of an answer that the caller has: 304 as long as it would be the same.",
+            "schema": { "type": "string" },
+        },
         "WebhookId": {
             "name": "webhook-id",
             "in": "header",
@@ -75,6 +82,10 @@ pub(super) fn headers() -> Value {
             "schema": { "type": "string", "const": "true" },
         },
         "Retry-After": number("Whole seconds to wait before the next attempt."),
+        "ETag": {
+            "description": "Names the state of what is answered: the same for the same data, whatever `meta.requestId` is.",
+            "schema": { "type": "string" },
+        },
     })
 }
 
@@ -84,8 +95,20 @@ pub(super) fn refusal_name(kind: Kind) -> String {
     pascal(name)
 }
 
+/// The answers that operations share: that nothing has changed, and the refusals.
+pub(super) fn responses() -> Map<String, Value> {
+    let headers = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "ETag"];
+    let not_modified = json!({
+        "description": "What is answered is what the caller has by `If-None-Match`.",
+        "headers": header_references(&headers),
+    });
+    let mut responses = refusals();
+    responses.insert("NotModified".into(), not_modified);
+    responses
+}
+
 /// The refusals of the error table, each with an example of every code it has.
-pub(super) fn refusals() -> Map<String, Value> {
+fn refusals() -> Map<String, Value> {
     let mut responses = Map::new();
     for kind in Kind::ALL {
         let (_, _, code, message) = kind.row();
