@@ -204,25 +204,34 @@ fn records(properties: u64) -> Vec<Value> {
         CHECK_ACCOUNT.record(0, json!({ "name": "Background checks" })),
         FEE.record(0, json!({ "name": "Tourist tax" })),
     ];
-    let stay = RESERVATION.record(
-        0,
-        json!({
-            "propertyId": PROPERTY.id(0), "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
-            "checkIn": "2026-12-11", "checkOut": "2026-12-15", "adults": 2,
-            "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
-        }),
-    );
-    groups.chain(tags).chain(accounts).chain((0..properties).map(property)).chain([stay]).collect()
+    let properties = (0..properties).map(|number| in_city(property(number), number));
+    groups.chain(tags).chain(accounts).chain(properties).chain([stay()]).collect()
+}
+
+/// Somebody's stay in the flat.
+pub fn stay() -> Value {
+    let data = json!({
+        "propertyId": PROPERTY.id(0), "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
+        "checkIn": "2026-12-11", "checkOut": "2026-12-15", "adults": 2,
+        "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
+    });
+    RESERVATION.record(0, data)
 }
 
 /// A flat in a group, with two tags.
-fn property(number: u64) -> Value {
+fn in_city(mut property: Value, number: u64) -> Value {
     let mut chance = Chance::of(PROPERTY, number);
     let (group, tag) = (chance.below(GROUPS), chance.below(TAGS));
     let other = (tag + 1 + chance.below(TAGS - 1)) % TAGS;
+    property["data"]["propertyGroupId"] = json!(GROUP.id(group));
+    property["data"]["tagIds"] = json!([TAG.id(tag), TAG.id(other)]);
+    property
+}
+
+/// A flat.
+pub fn property(number: u64) -> Value {
     let data = json!({
         "name": format!("Flat {number}, two rooms and a balcony"), "timezone": "Europe/Madrid", "country": "ES",
-        "propertyGroupId": GROUP.id(group), "tagIds": [TAG.id(tag), TAG.id(other)],
         "address": { "line1": format!("Carrer de Mallorca {number}"), "city": "Barcelona", "postalCode": "08013" },
         "checkInTime": "15:00", "checkOutTime": "11:00",
     });

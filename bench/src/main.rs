@@ -9,6 +9,7 @@
 mod bare;
 mod city;
 mod client;
+mod growth;
 mod keys;
 mod library;
 mod load;
@@ -29,6 +30,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, ensure};
 use clap::{Parser, Subcommand, ValueEnum};
 
+use growth::Curve;
 use measure::{Bench, Plan};
 use report::Line;
 
@@ -42,6 +44,9 @@ struct Cli {
     /// Measure this group alone.
     #[arg(long, value_enum)]
     only: Option<Group>,
+    /// Draw the curves of growth into this file, as SVG.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// The binary to measure [default: the one beside this program].
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
@@ -57,6 +62,7 @@ enum Group {
     List,
     Writes,
     City,
+    Growth,
     Webhooks,
 }
 
@@ -83,13 +89,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     match cli.command {
         Some(Command::BareHttp { answer }) => runtime.block_on(bare::serve(&answer))?,
         Some(Command::BarePost { job }) => runtime.block_on(post::serve(&job))?,
-        None => print!("{}", runtime.block_on(measure(cli.quick, cli.only, cli.binary))?),
+        None => print!("{}", runtime.block_on(measure(cli.quick, cli.only, cli.binary, cli.plot))?),
     }
     Ok(())
 }
 
 /// Takes every measurement; the table.
-async fn measure(is_quick: bool, only: Option<Group>, binary: Option<PathBuf>) -> anyhow::Result<String> {
+async fn measure(is_quick: bool, only: Option<Group>, binary: Option<PathBuf>, plot: Option<PathBuf>) -> anyhow::Result<String> {
     ensure!(!cfg!(debug_assertions), "build it with --release: a debug build measures nothing");
     let program = std::env::current_exe()?;
     let beside = program.parent().context("this program is in no directory")?;
@@ -114,8 +120,17 @@ async fn measure(is_quick: bool, only: Option<Group>, binary: Option<PathBuf>) -
     if is_wanted(Group::City) {
         lines.extend(bench.city().await?);
     }
+    let mut curves = Vec::new();
+    if is_wanted(Group::Growth) {
+        curves = bench.growth().await?;
+        lines.extend(curves.iter().map(Curve::line));
+    }
+    if let Some(file) = plot {
+        std::fs::write(&file, growth::plot(&curves)).with_context(|| file.display().to_string())?;
+    }
     if is_wanted(Group::Webhooks) {
         lines.extend(bench.webhooks().await?);
     }
-    Ok(report::table(&heading, &lines))
+    let curves = if curves.is_empty() { String::new() } else { growth::table(&curves) };
+    Ok(report::table(&heading, &lines) + &curves)
 }

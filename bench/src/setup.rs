@@ -42,7 +42,7 @@ pub fn portal(key: &str) -> Value {
 }
 
 /// The body that creates a step whose agreement is as long as the rules of a house are.
-fn step(number: usize) -> Value {
+pub fn step(number: usize) -> Value {
     json!({
         "stepType": "agreement", "nickname": format!("Step {number}"), "sortOrder": number, "isActive": true,
         "agreementType": "text", "contractTemplateText": NOTES.repeat(2), "isMandatorySigning": true,
