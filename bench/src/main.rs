@@ -16,6 +16,7 @@ mod load;
 mod machine;
 mod measure;
 mod post;
+mod postgres;
 mod reads;
 mod receiver;
 mod report;
@@ -47,6 +48,9 @@ struct Cli {
     /// Draw the curves of growth into this file, as SVG.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// An empty PostgreSQL database: without it, what is on PostgreSQL is not measured.
+    #[arg(long, value_name = "URL")]
+    postgres: Option<String>,
     /// The binary to measure [default: the one beside this program].
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
@@ -63,6 +67,7 @@ enum Group {
     Writes,
     City,
     Growth,
+    Postgres,
     Webhooks,
 }
 
@@ -86,27 +91,27 @@ enum Command {
 fn main() -> Result<(), Box<dyn Error>> {
     let cli = Cli::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    match cli.command {
-        Some(Command::BareHttp { answer }) => runtime.block_on(bare::serve(&answer))?,
-        Some(Command::BarePost { job }) => runtime.block_on(post::serve(&job))?,
-        None => print!("{}", runtime.block_on(measure(cli.quick, cli.only, cli.binary, cli.plot))?),
+    match &cli.command {
+        Some(Command::BareHttp { answer }) => runtime.block_on(bare::serve(answer))?,
+        Some(Command::BarePost { job }) => runtime.block_on(post::serve(job))?,
+        None => print!("{}", runtime.block_on(measure(&cli))?),
     }
     Ok(())
 }
 
 /// Takes every measurement; the table.
-async fn measure(is_quick: bool, only: Option<Group>, binary: Option<PathBuf>, plot: Option<PathBuf>) -> anyhow::Result<String> {
+async fn measure(cli: &Cli) -> anyhow::Result<String> {
     ensure!(!cfg!(debug_assertions), "build it with --release: a debug build measures nothing");
     let program = std::env::current_exe()?;
     let beside = program.parent().context("this program is in no directory")?;
-    let binary = binary.unwrap_or_else(|| beside.join("vestibule"));
+    let binary = cli.binary.clone().unwrap_or_else(|| beside.join("vestibule"));
     ensure!(binary.is_file(), "{} is not there; run `cargo build --release` first", binary.display());
     // Not the system's directory for temporary files: that one may be in memory, where a commit costs nothing.
     let scratch = tempfile::Builder::new().prefix("vestibule-bench-").tempdir_in(beside)?;
-    let plan = if is_quick { Plan::QUICK } else { Plan::FULL };
+    let plan = if cli.quick { Plan::QUICK } else { Plan::FULL };
     let heading = machine::heading(scratch.path(), &plan.to_string())?;
     let bench = Bench { program, binary, scratch: scratch.path().to_owned(), plan };
-    let is_wanted = |group| only.is_none_or(|only| only == group);
+    let is_wanted = |group| cli.only.is_none_or(|only| only == group);
     let mut lines: Vec<Line> = Vec::new();
     if is_wanted(Group::StartUp) {
         lines.extend(bench.start_up()?);
@@ -125,8 +130,13 @@ async fn measure(is_quick: bool, only: Option<Group>, binary: Option<PathBuf>, p
         curves = bench.growth().await?;
         lines.extend(curves.iter().map(Curve::line));
     }
-    if let Some(file) = plot {
-        std::fs::write(&file, growth::plot(&curves)).with_context(|| file.display().to_string())?;
+    if let Some(file) = &cli.plot {
+        std::fs::write(file, growth::plot(&curves)).with_context(|| file.display().to_string())?;
+    }
+    if is_wanted(Group::Postgres)
+        && let Some(url) = &cli.postgres
+    {
+        lines.extend(bench.postgres(url).await?);
     }
     if is_wanted(Group::Webhooks) {
         lines.extend(bench.webhooks().await?);

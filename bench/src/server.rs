@@ -60,12 +60,21 @@ impl Server {
     pub fn vestibule_with(binary: &Path, scratch: &Path, flags: &[String]) -> anyhow::Result<Self> {
         let data = tempfile::tempdir_in(scratch)?;
         let database = format!("sqlite:{}", data.path().join("vestibule.db").display());
+        Self::serving(binary, data, &database, flags)
+    }
+
+    /// Starts the service on a database that is somewhere else.
+    pub fn on(binary: &Path, scratch: &Path, database: &str) -> anyhow::Result<Self> {
+        Self::serving(binary, tempfile::tempdir_in(scratch)?, database, &[])
+    }
+
+    fn serving(binary: &Path, data: TempDir, database: &str, flags: &[String]) -> anyhow::Result<Self> {
         let mut command = Command::new(binary);
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("VESTIBULE_")) {
             command.env_remove(name);
         }
         command.env("VESTIBULE_LOG", "warn").current_dir(data.path());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", &database, "--platform-key", PLATFORM_KEY]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", database, "--platform-key", PLATFORM_KEY]);
         command.args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", RATE_LIMIT]).args(flags);
         Self::start(command, Some(data))
     }
