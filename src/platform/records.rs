@@ -37,8 +37,11 @@ store::statements! {
     INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
     /// Forgets what something names.
     DELETE_LINKS = "delete from record_link where organization_id = ?1 and from_kind = ?2 and from_id = ?3";
-    /// How many records of a kind are within reach.
-    COUNT = "select count(*) from record where organization_id = ?1 and kind = ?2 and (?3 or property_id is null or property_id = any(?4))";
+    /// How many records of a kind there are.
+    COUNT = "select count(*) from record where organization_id = ?1 and kind = ?2";
+    /// How many of them are on some properties, or on none.
+    COUNT_ON = "select (select count(*) from record where organization_id = ?1 and property_id is null and kind = ?2)
+        + (select count(*) from record where organization_id = ?1 and property_id = any(?3) and kind = ?2)";
 }
 
 /// A record as it is stored.
@@ -204,7 +207,12 @@ fn find(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<St
 /// A page of the records of a kind that the caller reaches, by creation.
 pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Result<Listing<Record>> {
     let [all, ids] = context.reach().parameters();
-    let total = context.row(&COUNT, values![kind.name(), all.clone(), ids.clone()])?.map_or(Ok(0), |row| row.get(0))?;
+    let counted = if context.reach().is_limited() {
+        context.row(&COUNT_ON, values![kind.name(), ids.clone()])?
+    } else {
+        context.row(&COUNT, values![kind.name()])?
+    };
+    let total = counted.map_or(Ok(0), |row| row.get(0))?;
     let rows = context.rows(&PAGE, values![kind.name(), all, ids, page.limit, page.offset])?;
     let items = rows.iter().map(|row| Ok(Record::new(context, kind, StoredRecord::from_row(row)?))).collect::<Result<_>>()?;
     Ok(Listing { items, total })
