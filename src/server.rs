@@ -92,6 +92,7 @@ impl Server {
         let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, flags.translator_key)).transpose()?;
         let mut background = vec![tokio::spawn(dispatcher.run(stopped.clone())), tokio::spawn(sweep(service.clone(), stopped.clone()))];
+        background.push(tokio::spawn(metrics.clone().keep(stopped.clone())));
         background.push(tokio::spawn(Timekeeper::new(service.clone()).run(stopped.clone())));
         background.extend(translator.map(|translator| tokio::spawn(translator.run(stopped.clone()))));
         background.extend(service.limits.connect(stopped.clone()).await);

@@ -1018,6 +1018,10 @@ async fn soak() {
     server.assert_sound();
     assert_whole(&database_url);
     assert!(seen.iter().all(|memory| *memory < MOST), "{seen:?} KiB");
+    // By the middle, everything that has a limit has reached it.
+    let (first, second) = seen.split_at(seen.len() / 2);
+    let most = |seen: &[u64]| seen.iter().copied().max().unwrap_or_default();
+    assert!(most(second) <= most(first) + most(first) / 10, "memory grows: {seen:?} KiB");
 }
 
 /// Asks for what must succeed; `data` of the answer.
