@@ -170,10 +170,13 @@ fn digest(token: &str) -> [u8; 32] {
 
 /// Names the data of an answer: the same for the same data, whatever the request.
 pub(super) fn etag(answer: &Answer) -> String {
-    let mut hash = Sha256::new();
-    hash.update(&answer.data);
-    if let Some(pagination) = answer.pagination {
-        hash.update(serde_json::to_string(&pagination).unwrap_or_default());
-    }
-    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash.finalize()[..16]))
+    let pagination = answer.pagination.map(|pagination| serde_json::to_string(&pagination).unwrap_or_default());
+    tag(&[&answer.data, pagination.as_deref().unwrap_or_default()])
+}
+
+/// An `ETag` for these texts together.
+#[must_use]
+pub fn tag(texts: &[&str]) -> String {
+    let hash = texts.iter().fold(Sha256::new(), Sha256::chain_update).finalize();
+    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash[..16]))
 }

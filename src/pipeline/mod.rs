@@ -23,7 +23,7 @@ use uuid::Uuid;
 pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
 pub use idempotency::{InFlight, sweep};
-pub use memory::{Kept, Memory};
+pub use memory::{Kept, Memory, tag};
 pub use rate_limit::{RateLimits, Standing};
 use request::{Arguments, Head};
 pub use request::{Payload, Request};

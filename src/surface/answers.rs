@@ -7,13 +7,10 @@ use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use sha2::{Digest as _, Sha256};
 
 use crate::pipeline::Body as Answered;
 
@@ -85,12 +82,6 @@ pub(super) fn of_state(body: Answered, etag: &str, wishes: &Wishes) -> Response 
         }
         Answered::Kept(kept, id) => tagged(in_pieces(kept.pieces(id)), etag),
     }
-}
-
-/// A text that is the same for everybody, under a tag of its own.
-pub(super) fn of_document(text: String, wishes: &Wishes) -> Response {
-    let etag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Sha256::digest(&text)[..16]));
-    of_state(Answered::Text(text), &etag, wishes)
 }
 
 fn tagged(mut response: Response, etag: &str) -> Response {

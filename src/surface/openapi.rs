@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Kind as Refusal;
 use crate::events::Event;
 use crate::operation::{self, Effect, Needs, Operation, Surface, Work};
+use crate::pipeline;
 use crate::platform::Kind;
 use components::reference;
 use example::Detail;
@@ -39,6 +40,12 @@ Retry 429 after `Retry-After`, and 500, 502 and 503 with exponential back-off. G
 pub fn json() -> String {
     static TEXT: LazyLock<String> = LazyLock::new(|| format!("{:#}\n", document()));
     TEXT.clone()
+}
+
+/// The `ETag` of [`json`].
+pub(super) fn etag() -> &'static str {
+    static TAG: LazyLock<String> = LazyLock::new(|| pipeline::tag(&[&json()]));
+    &TAG
 }
 
 /// The OpenAPI document of the public interface.

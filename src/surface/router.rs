@@ -214,7 +214,7 @@ async fn not_found(request: HttpRequest) -> Response {
 }
 
 async fn openapi_document(headers: HeaderMap) -> Response {
-    answers::of_document(openapi::json(), &Wishes::of(&headers))
+    answers::of_state(pipeline::Body::Text(openapi::json()), openapi::etag(), &Wishes::of(&headers))
 }
 
 /// Whether the database answers.

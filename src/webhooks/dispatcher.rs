@@ -53,15 +53,6 @@ struct Job {
     ready: Result<Ready>,
 }
 
-/// What a claim comes to, as [`Claims`] says.
-#[derive(Default)]
-struct Taken {
-    taken: Vec<Job>,
-    is_cut: bool,
-    is_outrun: bool,
-    next: Option<Timestamp>,
-}
-
 impl Dispatcher {
     /// A dispatcher; `ca` is a PEM bundle of authorities trusted besides the system's. TLS needs the process's default
     /// crypto provider to be installed.
@@ -94,7 +85,7 @@ impl Dispatcher {
         let due = self.0.service.clock.now();
         let mut count = 0;
         loop {
-            let taken = self.claim(due).await.unwrap_or_else(|error| warn(&error)).taken;
+            let taken = self.claim(due).await.inspect_err(warn).unwrap_or_default().taken;
             if taken.is_empty() {
                 return count;
             }
@@ -109,7 +100,7 @@ impl Dispatcher {
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
             let now = self.0.service.clock.now();
-            let Taken { taken, is_cut, is_outrun, next } = match self.claim(now).await {
+            let Claims { taken, is_cut, is_outrun, next } = match self.claim(now).await {
                 Ok(claims) => claims,
                 Err(error) => {
                     warn(&error);
@@ -130,10 +121,10 @@ impl Dispatcher {
     }
 
     /// Claims what is due, and decides what is sent of it, in one visit to the database.
-    async fn claim(&self, due: Timestamp) -> Result<Taken> {
+    async fn claim(&self, due: Timestamp) -> Result<Claims<Job>> {
         let Inner { service, room, .. } = self.0.as_ref();
         if room.free() == 0 {
-            return Ok(Taken::default());
+            return Ok(Claims::default());
         }
         room.begin_look();
         let (room, shared, mut from, is_alone) = (room.clone(), service.clone(), *self.last(), service.store.is_private());
@@ -141,16 +132,15 @@ impl Dispatcher {
         let now = service.clock.now();
         let until = (!is_alone).then(|| later(now, lease));
         let claim = move |tx: &mut Transaction<'_>| {
-            let Claims { taken, is_cut, is_outrun, next } = ledger::claim(tx, &room, &mut from, due, until)?;
-            let taken = taken.into_iter().flat_map(|batch| prepared(tx, &shared, batch, now)).collect();
-            Ok::<_, Error>((Taken { taken, is_cut, is_outrun, next }, from))
+            let claims = ledger::claim(tx, &room, &mut from, due, until)?;
+            Ok::<_, Error>((claims.each(|batch| prepared(tx, &shared, batch, now)), from))
         };
         let claimed = async { if is_alone { service.store.read(claim).await } else { service.store.write(claim).await } };
         // A panic in one claim is not to be the end of all.
         let caught = AssertUnwindSafe(claimed).catch_unwind().await;
-        let (taken, from) = caught.unwrap_or_else(|_| Err(Error::internal("a claim ended abnormally")))?;
+        let (claims, from) = caught.unwrap_or_else(|_| Err(Error::internal("a claim ended abnormally")))?;
         *self.last() = from;
-        Ok(taken)
+        Ok(claims)
     }
 
     fn last(&self) -> MutexGuard<'_, Uuid> {
@@ -235,9 +225,8 @@ fn note(ended: Result<(), JoinError>) {
     }
 }
 
-fn warn(error: &Error) -> Taken {
+fn warn(error: &Error) {
     tracing::warn!(cause = error.cause(), "the database cannot be asked for webhook deliveries");
-    Taken::default()
 }
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {

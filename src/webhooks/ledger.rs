@@ -128,16 +128,29 @@ pub(super) struct Batch {
 }
 
 /// What a look at what is due comes to.
-#[derive(Default)]
-pub(super) struct Claims {
-    /// The deliveries claimed.
-    pub taken: Vec<Batch>,
+pub(super) struct Claims<T> {
+    /// What was claimed.
+    pub taken: Vec<T>,
     /// Whether there may be more that are due and for which there is room.
     pub is_cut: bool,
     /// Whether another node was quicker with some. While it was at it, it could not be told whether it would keep them.
     pub is_outrun: bool,
     /// When the next delivery becomes due of those that are not due yet.
     pub next: Option<Timestamp>,
+}
+
+impl<T> Default for Claims<T> {
+    fn default() -> Self {
+        Self { taken: Vec::new(), is_cut: false, is_outrun: false, next: None }
+    }
+}
+
+impl<T> Claims<T> {
+    /// The same look, with what each of what was claimed comes to in its place.
+    pub(super) fn each<U>(self, comes_to: impl FnMut(T) -> Vec<U>) -> Claims<U> {
+        let Self { taken, is_cut, is_outrun, next } = self;
+        Claims { taken: taken.into_iter().flat_map(comes_to).collect(), is_cut, is_outrun, next }
+    }
 }
 
 /// What is recorded of a delivery.
@@ -171,7 +184,13 @@ pub struct Backlog {
 ///
 /// Nodes that share a database lease what they take until `until`, in a transaction that writes. A process that is alone
 /// has none: it takes in hand what it has not in hand, and writes nothing.
-pub(super) fn claim(tx: &mut Transaction<'_>, room: &Room, from: &mut Uuid, due: Timestamp, until: Option<Timestamp>) -> Result<Claims> {
+pub(super) fn claim(
+    tx: &mut Transaction<'_>,
+    room: &Room,
+    from: &mut Uuid,
+    due: Timestamp,
+    until: Option<Timestamp>,
+) -> Result<Claims<Batch>> {
     if until.is_some() && tx.row(&EXPIRED, &values![due])?.is_some() {
         tx.execute(&RELEASE_EXPIRED, &values![due])?;
     }
@@ -188,7 +207,7 @@ pub(super) fn claim(tx: &mut Transaction<'_>, room: &Room, from: &mut Uuid, due:
         }
         taken.retain(|batch| !batch.claimed.is_empty());
     }
-    let next = if is_cut { None } else { next_due(tx, due)? };
+    let next = if is_cut { None } else { next_due(tx, due, until.is_some())? };
     Ok(Claims { taken, is_cut, is_outrun, next })
 }
 
@@ -256,14 +275,11 @@ fn fitting(
     Ok((!claimed.is_empty()).then_some(Batch { organization, subscription, claimed }))
 }
 
-/// When the next delivery becomes due after `now`.
-fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Option<Timestamp>> {
-    let mut next: Option<Timestamp> = None;
-    for statement in [&NEXT, &NEXT_LEASE] {
-        let found = tx.row(statement, &values![now])?.map(|row| row.get(0)).transpose()?;
-        next = [next, found].into_iter().flatten().min();
-    }
-    Ok(next)
+/// When the next delivery becomes due after `now`, where there are leases also by the end of one.
+fn next_due(tx: &mut Transaction<'_>, now: Timestamp, are_leased: bool) -> Result<Option<Timestamp>> {
+    let mut first = |statement| tx.row(statement, &values![now])?.map(|row| row.get(0)).transpose();
+    let (next, released): (Option<Timestamp>, _) = (first(&NEXT)?, if are_leased { first(&NEXT_LEASE)? } else { None });
+    Ok([next, released].into_iter().flatten().min())
 }
 
 /// What is recorded of one delivery.

@@ -149,7 +149,7 @@ impl Targets {
     ///
     /// A public name that cannot be resolved now is let through: it is judged again at each delivery.
     pub async fn check(&self, url: &str) -> Result<(), String> {
-        match judge(url)? {
+        match destination(&parsed(url)?)? {
             Destination::Address(ip) if self.allows(ip) => Ok(()),
             Destination::Address(_) => Err(IS_PRIVATE.into()),
             Destination::Name(name) => match self.lookup(&name).await {
@@ -168,12 +168,13 @@ impl Targets {
 
     /// The address that a stored URL says, unless it leads astray by its text alone: what no resolver will be asked about.
     pub(super) fn address(&self, url: &str) -> Option<Url> {
-        let is_let_through = match judge(url).ok()? {
+        let url = parsed(url).ok()?;
+        let is_let_through = match destination(&url).ok()? {
             Destination::Address(ip) => self.allows(ip),
             Destination::PrivateName(_) => !self.allowed.is_empty(),
             Destination::Name(_) => true,
         };
-        Url::parse(url).ok().filter(|_| is_let_through)
+        is_let_through.then_some(url)
     }
 
     /// Whether an address is in a range that was opened by name.
@@ -210,8 +211,8 @@ impl Resolve for Targets {
     }
 }
 
-/// Where a URL leads, or why it is none that can be subscribed. Asks nobody.
-fn judge(text: &str) -> Result<Destination, &'static str> {
+/// A URL that can be subscribed as far as its form goes, or why it cannot.
+fn parsed(text: &str) -> Result<Url, &'static str> {
     // What is stored is the text as sent, so it must mean the same to every parser: nothing that `Url` would forgive.
     if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
         return Err(NOT_HTTPS);
@@ -225,7 +226,11 @@ fn judge(text: &str) -> Result<Destination, &'static str> {
     if authority.contains('@') {
         return Err(HAS_USERINFO);
     }
-    let url = Url::parse(text).map_err(|_| NOT_HTTPS)?;
+    Url::parse(text).map_err(|_| NOT_HTTPS)
+}
+
+/// Where a URL leads, or why it leads nowhere. Asks nobody.
+fn destination(url: &Url) -> Result<Destination, &'static str> {
     match url.host() {
         Some(Host::Ipv4(ip)) => Ok(Destination::Address(ip.into())),
         Some(Host::Ipv6(ip)) => Ok(Destination::Address(ip.into())),
@@ -290,7 +295,7 @@ mod tests {
     use super::*;
 
     fn verdict(url: &str) -> &'static str {
-        match judge(url) {
+        match parsed(url).and_then(|url| destination(&url)) {
             Err(_) => "refused",
             Ok(Destination::Address(ip)) if is_public(ip) => "public address",
             Ok(Destination::Address(_)) => "private address",
@@ -553,8 +558,8 @@ mod tests {
 
         #[test]
         fn no_text_makes_it_panic(text: String) {
-            let _ = judge(&text);
-            let _ = judge(&format!("https://{text}"));
+            let _ = Targets::default().address(&text);
+            let _ = Targets::default().address(&format!("https://{text}"));
         }
     }
 }
