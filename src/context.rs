@@ -4,21 +4,22 @@ use jiff::Timestamp;
 use store::{Row, Statement, Transaction, Value};
 use uuid::Uuid;
 
-use crate::access::{Access, Organization, Permission, Reach, Settings};
+use crate::access::{Access, Identified, Organization, Permission, Reach, Settings};
 use crate::ambient::Ids;
 use crate::error::{Error, Result};
+use crate::guest::Setups;
 use crate::operation::Touches;
 use crate::platform::Photos;
 
 store::statements! {
     /// Begins every write: writers of one organization queue up here, and its revision names the state they leave.
-    LOCK_ORGANIZATION = "update organization set revision = revision + 1 where id = ?1 returning doc";
+    LOCK_ORGANIZATION = "update organization set revision = revision + 1 where id = ?1 returning doc, revision";
     /// The same for a write that changes nothing configured.
-    LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + 1 where id = ?1 returning doc";
+    LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + 1 where id = ?1 returning doc, revision";
     /// Notes that something configured, or what that refers to, changed after all.
     RAISE_CONFIGURATION = "update organization set revision = revision + 1 where id = ?1";
     /// An organization, for a read.
-    ORGANIZATION = "select doc from organization where id = ?1";
+    ORGANIZATION = "select doc, revision from organization where id = ?1";
 }
 
 /// Statement parameters from values of any fitting type.
@@ -39,6 +40,8 @@ pub struct System<'c, 't> {
     pub public_url: &'c str,
     /// Makes the addresses of photos.
     pub photos: &'c Photos,
+    /// What is set up for the guests of flats.
+    pub setups: &'c Setups,
     /// What is to be woken once this is committed.
     pub wakes: Wakes,
 }
@@ -73,28 +76,30 @@ pub struct Context<'c, 't> {
     pub organization: Organization,
     /// The caller.
     pub access: &'c Access,
+    /// Of what is configured.
+    revision: i64,
     touches_configuration: bool,
 }
 
 impl<'c, 't> Context<'c, 't> {
     /// Opens an organization for reading.
     pub fn for_reading(system: System<'c, 't>, organization: Uuid, access: &'c Access) -> Result<Self> {
-        Self::open(system, organization, access, &ORGANIZATION)
+        Self::open(system, organization, access, &ORGANIZATION, false)
     }
 
-    /// An organization that this transaction has read already, for reading on.
+    /// The organization of a caller that has been identified already, for reading on.
     #[must_use]
-    pub fn of_known(system: System<'c, 't>, organization: Organization, access: &'c Access) -> Self {
-        Self { system, organization, access, touches_configuration: false }
+    pub fn of_known(system: System<'c, 't>, identified: &'c Identified) -> Self {
+        let Identified { access, organization, revisions, .. } = identified;
+        Self { system, organization: organization.clone(), access, revision: revisions.configuration, touches_configuration: false }
     }
 
     /// Opens an organization for writing: locks it and raises the revision of what is to change.
     pub fn for_writing(system: System<'c, 't>, organization: Uuid, access: &'c Access, touches: Touches) -> Result<Self> {
-        let lock = match touches {
-            Touches::Configuration => &LOCK_ORGANIZATION,
-            Touches::Stream => &LOCK_FOR_STREAM,
-        };
-        Self::open(system, organization, access, lock)
+        match touches {
+            Touches::Configuration => Self::open(system, organization, access, &LOCK_ORGANIZATION, true),
+            Touches::Stream => Self::open(system, organization, access, &LOCK_FOR_STREAM, false),
+        }
     }
 
     /// Notes that something configured, or what that refers to, changed in a write that may not have been opened for it.
@@ -110,10 +115,24 @@ impl<'c, 't> Context<'c, 't> {
         Ok(())
     }
 
-    fn open(system: System<'c, 't>, id: Uuid, access: &'c Access, statement: &'static Statement) -> Result<Self> {
+    /// The revision of what is configured, which names what is read of that; none in a transaction that changes it, since
+    /// what it reads may never be committed.
+    #[must_use]
+    pub fn revision(&self) -> Option<i64> {
+        (!self.touches_configuration).then_some(self.revision)
+    }
+
+    fn open(
+        system: System<'c, 't>,
+        id: Uuid,
+        access: &'c Access,
+        statement: &'static Statement,
+        touches_configuration: bool,
+    ) -> Result<Self> {
         let row = system.tx.row(statement, &[id.into()])?.ok_or_else(|| Error::not_found("Organization"))?;
         let store::Json(settings): store::Json<Settings> = row.get(0)?;
-        Ok(Self { system, organization: Organization { id, settings }, access, touches_configuration: false })
+        let organization = Organization { id, settings };
+        Ok(Self { system, organization, access, revision: row.get(1)?, touches_configuration })
     }
 
     /// The rows of a query; the organization is `?1`, the given parameters follow.
@@ -168,6 +187,12 @@ impl<'c, 't> Context<'c, 't> {
     #[must_use]
     pub fn photos(&self) -> &Photos {
         self.system.photos
+    }
+
+    /// What is set up for the guests of flats.
+    #[must_use]
+    pub fn setups(&self) -> &'c Setups {
+        self.system.setups
     }
 
     /// What the caller reaches.

@@ -18,6 +18,7 @@ use crate::ambient::{Clock, Ids};
 use crate::config::{DatabaseFlags, ServeFlags};
 use crate::error;
 use crate::events::Timekeeper;
+use crate::guest::Setups;
 use crate::manuals::StockPhotos;
 use crate::pipeline::{self, InFlight, Memory, RateLimits};
 use crate::platform::Photos;
@@ -155,6 +156,7 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
         settings,
         limits: RateLimits::new(0, 0),
         memory: Memory::default(),
+        setups: Setups::default(),
         in_flight: InFlight::default(),
         targets: Targets::new(Vec::new()),
         dispatch: Arc::new(Notify::new()),

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 
 use crate::ambient::{Clock, Ids};
 use crate::context::{System, Wakes};
+use crate::guest::Setups;
 use crate::manuals::StockPhotos;
 use crate::pipeline::{InFlight, Memory, RateLimits};
 use crate::platform::Photos;
@@ -51,6 +52,8 @@ pub struct Service {
     pub limits: RateLimits,
     /// What is remembered from one request to the next.
     pub memory: Memory,
+    /// What is set up for the guests of flats.
+    pub setups: Setups,
     /// Idempotency keys being worked on.
     pub in_flight: InFlight,
     /// Which webhook targets are let through.
@@ -66,7 +69,8 @@ pub struct Service {
 impl Service {
     /// What work over a transaction has at hand.
     pub fn system<'c, 't>(&'c self, tx: &'c mut Transaction<'t>, now: Timestamp) -> System<'c, 't> {
-        System { tx, now, ids: &self.ids, public_url: &self.public_url, photos: &self.photos, wakes: Wakes::default() }
+        let Self { ids, public_url, photos, setups, .. } = self;
+        System { tx, now, ids, public_url, photos, setups, wakes: Wakes::default() }
     }
 
     /// Wakes what a committed transaction left something to do.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use http::Method;
@@ -13,8 +14,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::client::{Client, PORTALS, PRECHECK_STEPS};
-use crate::keys::{Keys, scattered};
+use crate::client::{Changing, Client, PORTALS, PRECHECK_STEPS};
+use crate::keys::scattered;
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
@@ -116,8 +117,8 @@ pub struct City {
 pub struct Page {
     /// Where it is.
     path: String,
-    /// Tells each request from those before, so that no answer is one that was remembered.
-    unlike: Keys,
+    /// What is changed before it is looked at.
+    changing: Changing,
     /// How many things are in the answer.
     pub count: usize,
     /// How long the answer is.
@@ -153,7 +154,8 @@ impl Page {
     pub async fn seen(client: &Client, path: &str, count: impl Fn(&Value) -> usize) -> anyhow::Result<Self> {
         let answer = client.ask(Method::GET, path, None).await?;
         let envelope: Value = serde_json::from_slice(answer.body())?;
-        Ok(Self { path: path.into(), unlike: Keys::default(), count: count(&envelope["data"]), bytes: answer.body().len() })
+        let changing = Changing::portal(client).await?;
+        Ok(Self { path: path.into(), changing, count: count(&envelope["data"]), bytes: answer.body().len() })
     }
 
     /// The same, looked at again.
@@ -166,10 +168,9 @@ impl Page {
         &self.path
     }
 
-    /// What to ask for next. The parameter is one that nothing knows, and so ignored.
-    pub fn next(&self) -> String {
-        let separator = if self.path.contains('?') { '&' } else { '?' };
-        format!("{}{separator}unlike={}", self.path, self.unlike.next())
+    /// How long it takes to look at it; as [`Client::latencies`] says.
+    pub async fn latencies(&self, client: &Client, length: Duration, least: usize) -> anyhow::Result<Vec<f64>> {
+        client.latencies(&self.path, &self.changing, length, least).await
     }
 }
 

@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use rlt::{BenchSuite, IterInfo, IterReport};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
 use crate::keys::Keys;
@@ -100,21 +100,39 @@ impl Client {
         envelope.get_mut("data").map(Value::take).context("an answer without data")
     }
 
-    /// Makes one request after another on one connection, for `length` and `least` times at the least: how many milliseconds
-    /// each took, from before it was sent until its answer was read to the end. What is asked for is what `next` says.
-    pub async fn latencies(&self, next: impl Fn() -> String, length: Duration, least: usize) -> anyhow::Result<Vec<f64>> {
+    /// Reads what is at a path again and again on one connection, for `length` and `least` times at the least: how many
+    /// milliseconds each took, from before it was asked for until it was read to the end. Before each, something that is
+    /// configured is changed, so that nothing of an answer is one that was remembered.
+    pub async fn latencies(&self, path: &str, changing: &Changing, length: Duration, least: usize) -> anyhow::Result<Vec<f64>> {
         let mut connection = Connection::open(self.address).await?;
         let mut latencies = Vec::new();
         let begun = Instant::now();
         while latencies.len() < least || begun.elapsed() < length {
-            let path = next();
-            let request = self.request(Method::GET, &path).body(Full::default())?;
+            let change = json!({ "data": { "supportNotes": changing.notes.next() } });
+            self.ask_on(&mut connection, Method::PATCH, &changing.path, Some(&change)).await?;
+            let request = self.request(Method::GET, path).body(Full::default())?;
             let asked = Instant::now();
             let (status, _) = connection.exchange(request).await?;
             latencies.push(asked.elapsed().as_secs_f64() * 1_000.0);
             ensure!(status.is_success(), "GET {path}: {status}");
         }
         Ok(latencies)
+    }
+}
+
+/// A portal that serves nothing and is changed again and again.
+pub struct Changing {
+    path: String,
+    notes: Keys,
+}
+
+impl Changing {
+    /// Creates it.
+    pub async fn portal(client: &Client) -> anyhow::Result<Self> {
+        let name = format!("Changing {}", client.data(Method::GET, PORTALS, None).await?.as_array().map_or(0, Vec::len));
+        let portal = client.data(Method::POST, PORTALS, Some(&json!({ "name": name }))).await?;
+        let id = portal["id"].as_str().context("a portal without an id")?;
+        Ok(Self { path: format!("{PORTALS}/{id}"), notes: Keys::default() })
     }
 }
 

@@ -64,7 +64,7 @@ impl Bench {
             }
             for curve in &mut asked {
                 let page = Page::seen(&client, &curve.what, length).await?;
-                let latencies = client.latencies(|| page.next(), EACH.0, EACH.1).await?;
+                let latencies = page.latencies(&client, EACH.0, EACH.1).await?;
                 curve.note(size, median(&latencies));
             }
             created.note(size, creation(&client, size).await?);

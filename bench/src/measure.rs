@@ -209,7 +209,12 @@ impl Bench {
         let Compared { ours, yardstick } = compared;
         let size = format!("{} {things}, {} bytes, {LARGE} properties", page.count, page.bytes);
         Ok([
-            Line::limit(format!("`{what}`, {size}, 1 connection, latency end to end over loopback"), ours, "ms", Some(target)),
+            Line::limit(
+                format!("`{what}`, {size}, 1 connection, each after a change of configuration, latency end to end over loopback"),
+                ours,
+                "ms",
+                Some(target),
+            ),
             Line::growth(
                 format!("the same beside {SMALL} properties"),
                 format!("{} ms", figure(ours)),
@@ -244,7 +249,7 @@ impl Bench {
 
 /// The median of a round in milliseconds; how far it spreads goes to standard error.
 async fn latency(what: &str, city: &City, page: &Page, length: Duration) -> anyhow::Result<f64> {
-    let latencies = city.client.latencies(|| page.next(), length, LEAST_REQUESTS).await?;
+    let latencies = page.latencies(&city.client, length, LEAST_REQUESTS).await?;
     let (median, high) = (median(&latencies), ninety_ninth(&latencies));
     let (count, properties) = (latencies.len(), city.properties);
     eprintln!("{what}, {properties} properties: {count} requests, median {} ms, p99 {} ms", figure(median), figure(high));

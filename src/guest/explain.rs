@@ -91,7 +91,7 @@ fn steps(context: &mut Context<'_, '_>, stay: &Stay, names: &Names) -> Result<Ve
     let mut steps = precheck::all(context)?;
     let visible = precheck::visible_ids(context, &steps)?;
     steps.retain(|step| visible.contains(&step.id));
-    precheckin::sort(&mut steps, stay);
+    precheckin::sort(&mut steps, stay.portal());
     let assigned = closest(context, EntityType::PrecheckStep, stay)?;
     let facts = stay.facts();
     let explained = steps.into_iter().map(|step| {
@@ -109,7 +109,7 @@ fn manuals(context: &mut Context<'_, '_>, stay: &Stay, names: &Names, at: Timest
     let facts = super::manuals::facts(stay);
     let explained = all.into_iter().map(|covered| covered.manual.answered).filter(|manual| visible.contains(&manual.id)).map(|manual| {
         let target = assigned.get(&manual.id).copied();
-        let verdict = facts.as_ref().and_then(|facts| super::manuals::judge(&manual, facts, at));
+        let verdict = facts.as_ref().and_then(|facts| super::manuals::judge(&manual.visibility_rules, facts, at));
         let (is_shown, reason) = match (of_stay(stay), verdict) {
             (Some(reason), _) => (false, reason),
             _ if target.is_none() => {
@@ -200,7 +200,7 @@ fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
 
 fn portal(stay: &Stay, names: &Names) -> ExplainedPortal {
     let called = |kind, id: &Uuid| names.get(&(kind, *id)).cloned().unwrap_or_default();
-    let Some((portal, Resolved { route, .. })) = &stay.portal else {
+    let Some((portal, Resolved { route, .. })) = stay.flat.as_ref().and_then(|flat| flat.portal.as_ref()) else {
         let reason = match stay.flat {
             None => Reason::new("no_property", "The reservation has no property yet."),
             Some(_) => Reason::new("no_portal", "No portal is assigned to the property, its group or its tags, and there is no default."),
@@ -235,8 +235,8 @@ fn names(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Names> {
 
 /// The way from an assignment to the property: through the portal, and through what the portal is assigned to.
 fn path(target: Option<Target>, stay: &Stay, names: &Names) -> Vec<Hop> {
-    let (Some(target), Some(Flat { placement, .. })) = (target, &stay.flat) else { return Vec::new() };
-    let through = match (&stay.portal, target.0) {
+    let (Some(target), Some(Flat { placement, portal, .. })) = (target, stay.flat.as_deref()) else { return Vec::new() };
+    let through = match (portal, target.0) {
         (Some((_, Resolved { route: Route::Group(id), .. })), TargetKind::Portal) => Some((TargetKind::PropertyGroup, *id)),
         (Some((_, Resolved { route: Route::Tag(id), .. })), TargetKind::Portal) => Some((TargetKind::Tag, *id)),
         _ => None,

@@ -2,13 +2,14 @@
 //! deposits, and its staff read the answers. So it also gets the settings that no public read returns.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::messages::{self, Message};
-use super::precheckin::{Asked, Precheckin, PrecheckinStatus};
+use super::precheckin::{self, Asked, Precheckin, PrecheckinStatus};
 use super::stay::Stay;
 use crate::context::Context;
 use crate::error::Result;
@@ -53,6 +54,7 @@ impl HandedInStep {
         let is_complete = asked.is_complete();
         let Asked { step, answers } = asked;
         let (answers, saved_at) = answers.unzip();
+        let step = Arc::unwrap_or_clone(step);
         let identity_actions =
             (step.step_type == StepType::IdentityCheck).then(|| identity_actions(step.write_only.identity_flag_policy.as_ref()));
         Self {
@@ -72,12 +74,13 @@ impl HandedInStep {
 /// What the guest of a reservation has handed in.
 pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HandedIn> {
     let stay = Stay::load(context, reservation)?;
-    let precheckin = Precheckin::load(context, &stay)?;
+    let steps = stay.flat.as_deref().map(|flat| precheckin::reaching(context, flat)).transpose()?.unwrap_or_default();
+    let precheckin = Precheckin::load(context, &stay, &steps)?;
     let status = precheckin.status();
     let Precheckin { steps, earlier, submitted, .. } = precheckin;
     let mut earlier_steps = Vec::new();
     for (id, answers) in earlier {
-        earlier_steps.extend(precheck::one(context, id)?.map(|step| Asked { step, answers: Some(answers) }));
+        earlier_steps.extend(precheck::one(context, id)?.map(|step| Asked { step: Arc::new(step), answers: Some(answers) }));
     }
     earlier_steps.sort_by_key(|asked| asked.step.created_at);
     let shown = steps.into_iter().map(|asked| HandedInStep::new(asked, true));

@@ -14,7 +14,7 @@ use super::markdown;
 use super::stay::{Flat, Stay};
 use crate::context::Context;
 use crate::error::Result;
-use crate::manuals::{self, Category, Covered, DisplayMode, ManualView as Stored, StayFacts, Verdict};
+use crate::manuals::{self, Category, Covered, DisplayMode, ManualView as Stored, Rule, StayFacts, Verdict};
 use crate::operation::Object;
 use crate::platform::{Kind, typed};
 use crate::scopes::{self, EntityType};
@@ -30,7 +30,7 @@ pub struct ManualCategoryView {
 }
 
 /// A manual as the guest sees it.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ManualView {
     /// Which manual.
@@ -52,8 +52,9 @@ pub struct ManualView {
 /// What custom fields are called, and their values at the flat.
 type CustomFields = HashMap<Uuid, (Option<String>, Option<String>)>;
 
-/// The manuals a guest sees.
-pub(super) struct Reading {
+/// The active manuals that reach a flat, before they are put into words.
+#[derive(Default)]
+pub(super) struct Stock {
     /// In portal order.
     categories: Vec<Category>,
     /// By creation.
@@ -62,19 +63,30 @@ pub(super) struct Reading {
     fields: CustomFields,
 }
 
-impl Reading {
-    pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay, at: Timestamp) -> Result<Self> {
-        let none = Self { categories: Vec::new(), manuals: Vec::new(), fields: HashMap::new() };
-        let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else { return Ok(none) };
-        let reaching = scopes::reaching(context, EntityType::Manual, &stay.targets())?;
-        let mut ids: Vec<Uuid> = reaching.into_iter().map(|(manual, _)| manual).collect();
-        ids.sort_unstable();
-        ids.dedup();
+/// The same in a language, for whoever stays in the flat.
+#[derive(Serialize)]
+pub(super) struct Shelves {
+    /// In portal order, the one for what has no heading last.
+    headings: Vec<(Option<Uuid>, Option<String>)>,
+    /// By creation.
+    manuals: Vec<Shelved>,
+}
+
+/// A manual on its shelf.
+#[derive(Serialize)]
+struct Shelved {
+    heading: Option<Uuid>,
+    rules: Vec<Rule>,
+    view: ManualView,
+}
+
+impl Stock {
+    pub(super) fn load(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Self> {
+        let ids = scopes::reaching_ids(context, EntityType::Manual, &flat.targets())?;
         let mut manuals = manuals::among(context, ids)?;
-        manuals.retain(|manual| judge(&manual.manual.answered, &facts, at).is_none_or(|verdict| verdict.is_shown()));
         manuals.retain(|manual| manual.manual.answered.is_active);
         let categories = if manuals.is_empty() { Vec::new() } else { manuals::categories_in_order(context)? };
-        let fields = fields(context, stay, &manuals)?;
+        let fields = fields(context, flat, &manuals)?;
         Ok(Self { categories, manuals, fields })
     }
 
@@ -89,21 +101,33 @@ impl Reading {
         headings.chain(of_manuals)
     }
 
-    /// What there is to read in the guest's language, heading by heading; headings without anything are left out.
-    pub(super) fn view(self, texts: &Texts) -> Vec<ManualCategoryView> {
+    /// Puts it into words.
+    pub(super) fn shelve(self, texts: &Texts) -> Shelves {
         let Self { categories, manuals, fields } = self;
-        let mut by_heading = HashMap::<Option<Uuid>, Vec<ManualView>>::new();
-        for covered in manuals {
-            by_heading.entry(covered.manual.answered.manual_category_id).or_default().push(shown(covered, texts, &fields));
-        }
         let headings = categories.iter().map(|category| (Some(category.id), texts.of(category.title_id))).chain([(None, None)]);
-        headings.filter_map(|(id, title)| by_heading.remove(&id).map(|manuals| ManualCategoryView { title, manuals })).collect()
+        Shelves { headings: headings.collect(), manuals: manuals.into_iter().map(|covered| shelved(covered, texts, &fields)).collect() }
     }
 }
 
-fn shown(covered: Covered, texts: &Texts, fields: &CustomFields) -> ManualView {
+impl Shelves {
+    /// What the guest of a stay sees of it at a moment, heading by heading; headings without anything are left out.
+    pub(super) fn view(&self, stay: &Stay, at: Timestamp) -> Vec<ManualCategoryView> {
+        let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else { return Vec::new() };
+        let mut by_heading = HashMap::<Option<Uuid>, Vec<ManualView>>::new();
+        for Shelved { heading, rules, view } in &self.manuals {
+            if judge(rules, &facts, at).is_none_or(|verdict| verdict.is_shown()) {
+                by_heading.entry(*heading).or_default().push(view.clone());
+            }
+        }
+        let shown = self.headings.iter().filter_map(|(id, title)| Some((title.clone(), by_heading.remove(id)?)));
+        shown.map(|(title, manuals)| ManualCategoryView { title, manuals }).collect()
+    }
+}
+
+fn shelved(covered: Covered, texts: &Texts, fields: &CustomFields) -> Shelved {
     let Covered { manual, image_url } = covered;
-    let Stored { id, title_id, description_id, display_mode, custom_field_id, icon_name, video_url, .. } = manual.answered;
+    let Stored { id, manual_category_id, title_id, description_id, display_mode, custom_field_id, icon_name, video_url, .. } =
+        manual.answered;
     let (name, value) = custom_field_id.and_then(|id| fields.get(&id)).cloned().unwrap_or_default();
     let (title, description, description_html) = match display_mode {
         DisplayMode::MultiLingualText => {
@@ -113,15 +137,18 @@ fn shown(covered: Covered, texts: &Texts, fields: &CustomFields) -> ManualView {
         // The value is the platform's, and no Markdown.
         DisplayMode::PmsVariable => (texts.of(title_id).or(name), value.clone(), value.as_deref().map(markdown::escape)),
     };
-    ManualView { id, title, description, description_html, icon_name, image_url, video_url }
+    let view = ManualView { id, title, description, description_html, icon_name, image_url, video_url };
+    Shelved { heading: manual_category_id, rules: manual.answered.visibility_rules, view }
 }
 
 /// The custom fields that are shown: what each is called, and its value at the property, or else its value everywhere.
-fn fields(context: &mut Context<'_, '_>, stay: &Stay, manuals: &[Covered]) -> Result<CustomFields> {
+fn fields(context: &mut Context<'_, '_>, flat: &Flat, manuals: &[Covered]) -> Result<CustomFields> {
     let mut wanted: Vec<Uuid> = manuals.iter().filter_map(|covered| covered.manual.answered.custom_field_id).collect();
     wanted.sort_unstable();
     wanted.dedup();
-    let (Some(flat), false) = (&stay.flat, wanted.is_empty()) else { return Ok(HashMap::new()) };
+    if wanted.is_empty() {
+        return Ok(HashMap::new());
+    }
     let property = typed::<Object>(context, Kind::Property, flat.placement.property)?.unwrap_or_default();
     let mut fields = HashMap::new();
     for id in wanted {
@@ -143,13 +170,13 @@ fn written(value: &Value) -> Option<String> {
 }
 
 /// What the visibility rules of a manual come to; nothing for one without rules.
-pub(super) fn judge(manual: &Stored, facts: &StayFacts, at: Timestamp) -> Option<Verdict> {
-    (!manual.visibility_rules.is_empty()).then(|| manuals::decide(&manual.visibility_rules, facts, at))
+pub(super) fn judge(rules: &[Rule], facts: &StayFacts, at: Timestamp) -> Option<Verdict> {
+    (!rules.is_empty()).then(|| manuals::decide(rules, facts, at))
 }
 
 /// What visibility rules look at; nothing without a flat.
 pub(super) fn facts(stay: &Stay) -> Option<StayFacts> {
-    let Flat { property, .. } = stay.flat.as_ref()?;
+    let Flat { property, .. } = stay.flat.as_deref()?;
     let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Time>().ok());
     let reservation = &stay.reservation;
     Some(StayFacts {

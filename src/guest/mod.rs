@@ -9,6 +9,7 @@ mod messages;
 mod operations;
 mod page;
 mod precheckin;
+mod setup;
 mod stay;
 mod view;
 mod words;
@@ -17,6 +18,7 @@ pub use manuals::{ManualCategoryView, ManualView};
 pub(crate) use operations::{forget_stay, operations, stay_token, stay_url};
 pub use page::{render, render_missing};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
+pub use setup::Setups;
 pub use view::{GuestView, language_of};
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {

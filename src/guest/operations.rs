@@ -1,5 +1,7 @@
 //! The guest interface, and the links that lead to it.
 
+use std::sync::Arc;
+
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +12,9 @@ use super::explain::{Explanation, explain};
 use super::handed_in::{self, HandedIn};
 use super::messages::{self, Message};
 use super::precheckin::{Precheckin, StepView};
+use super::setup::{self, Setup};
 use super::stay::Stay;
-use super::view::{GuestView, PrecheckinView, language_of, precheckin_view, view};
+use super::view::{GuestView, PrecheckinView, precheckin_view, view};
 use crate::access::{Credential, Permission};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -20,7 +23,7 @@ use crate::field::{Language, Text6000};
 use crate::moment::Moment;
 use crate::operation::{ById, Needs, Object, Operation};
 use crate::platform::{Kind, get_record};
-use crate::{translations, values};
+use crate::values;
 
 store::statements! {
     /// The stay token of a reservation.
@@ -126,37 +129,42 @@ pub(crate) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The stay whose token the caller has.
-fn own_stay(context: &mut Context<'_, '_>) -> Result<Stay> {
+/// The reservation whose token the caller has.
+fn own_reservation(context: &Context<'_, '_>) -> Result<Uuid> {
     let Credential::Guest { reservation } = context.access.credential else { return Err(Error::not_found("Stay")) };
-    Stay::load(context, reservation)
+    Ok(reservation)
+}
+
+/// The stay whose token the caller has, and what is set up for it.
+fn own_stay(context: &mut Context<'_, '_>, language: Option<&str>) -> Result<(Stay, Arc<Setup>)> {
+    let reservation = own_reservation(context)?;
+    setup::visit(context, reservation, language)
 }
 
 fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
-    let stay = own_stay(context)?;
+    let (stay, setup) = own_stay(context, input.language.as_deref())?;
     let at = input.at.map_or_else(|| context.now(), |at| at.0);
-    view(context, stay, input.language.as_deref(), at)
+    view(context, stay, &setup, at)
 }
 
 fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {
-    let stay = own_stay(context)?;
-    let mut precheckin = Precheckin::load(context, &stay)?;
+    let (stay, setup) = own_stay(context, None)?;
+    let mut precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     let saved = precheckin.save(context, &stay, input.step_id, input.answers)?;
-    let language = language_of(None, &stay.reservation.guest);
-    let texts = translations::texts(context, saved.linked_texts(), &language)?;
-    Ok(saved.view(&texts, &language))
+    Ok(saved.view(&setup.texts, &setup.language))
 }
 
 fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
-    let stay = own_stay(context)?;
-    let mut precheckin = Precheckin::load(context, &stay)?;
+    let (stay, setup) = own_stay(context, None)?;
+    let mut precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     precheckin.submit(context, &stay)?;
     events::fire(context, Event::ReservationPrecheckinSubmitted, Kind::Reservation, stay.id, stay.reservation.property_id)?;
-    precheckin_view(context, &stay, &precheckin)
+    Ok(precheckin_view(&precheckin, &setup))
 }
 
 fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
-    let stay = own_stay(context)?;
+    let reservation = own_reservation(context)?;
+    let stay = Stay::load(context, reservation)?;
     messages::send(context, &stay, input.text.0)
 }
 

@@ -1,6 +1,8 @@
 //! Pre-check-in of one stay: which steps it gets, what was answered, where it stands (contract: Guest interface).
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,12 +10,13 @@ use serde_json::Value;
 use store::Json;
 use uuid::Uuid;
 
-use super::stay::Stay;
+use super::stay::{Flat, Stay};
 use super::words;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::moment::Moment;
 use crate::operation::Object;
+use crate::portals::Portal;
 use crate::precheck::{self, Place, Question, QuestionKind, QuestionOption, Step, StepType};
 use crate::scopes::{self, EntityType};
 use crate::translations::Texts;
@@ -70,7 +73,7 @@ impl PrecheckinStatus {
 
 /// A step that a stay gets, and what its guest has answered.
 pub(super) struct Asked {
-    pub step: Step,
+    pub step: Arc<Step>,
     pub answers: Option<(Object, Moment)>,
 }
 
@@ -97,11 +100,13 @@ pub(super) struct Precheckin {
 }
 
 impl Precheckin {
-    pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Self> {
+    /// Reads what was answered; `steps` are those that reach the flat, as [`reaching`] has them.
+    pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay, steps: &[Arc<Step>]) -> Result<Self> {
         let is_enabled = !stay.is_cancelled() && stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
-        let steps = if is_enabled { shown(context, stay)? } else { Vec::new() };
         let mut answers = answers(context, stay.id)?;
-        let steps: Vec<Asked> = steps.into_iter().map(|step| Asked { answers: answers.remove(&step.id), step }).collect();
+        let facts = stay.facts();
+        let shown = steps.iter().filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
+        let steps = shown.map(|step| Asked { step: step.clone(), answers: answers.remove(&step.id) }).collect();
         Ok(Self { is_enabled, steps, earlier: answers, submitted: submission(context, stay.id)? })
     }
 
@@ -121,7 +126,7 @@ impl Precheckin {
             return Err(Error::conflict(format!("{missing} of the steps are not complete yet.")));
         }
         let is_reviewed = stay.portal().is_none_or(|portal| portal.is_manual_review_enabled);
-        let status = outcome(is_reviewed, self.steps.iter().map(|asked| &asked.step));
+        let status = outcome(is_reviewed, self.steps.iter().map(|asked| asked.step.as_ref()));
         let now = Moment(context.now());
         context.execute(&SUBMIT, values![stay.id, status.name(), now])?;
         self.submitted = Some((status, now));
@@ -169,24 +174,22 @@ fn outcome<'s>(is_reviewed: bool, steps: impl Iterator<Item = &'s Step>) -> Prec
     if !is_reviewed || is_waived { PrecheckinStatus::Approved } else { PrecheckinStatus::InReview }
 }
 
-/// The steps a stay gets, in guest order.
-fn shown(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Vec<Step>> {
-    let reaching = scopes::reaching(context, EntityType::PrecheckStep, &stay.targets())?;
-    let mut ids: Vec<Uuid> = reaching.into_iter().map(|(step, _)| step).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let facts = stay.facts();
-    let mut steps = precheck::among(context, ids)?;
-    steps.retain(|step| precheck::decide(&step.targeting, &facts).is_shown());
-    sort(&mut steps, stay);
+/// The active steps that reach a flat, in guest order, whoever stays there; none where its portal does not ask for any.
+pub(super) fn reaching(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Vec<Arc<Step>>> {
+    if !flat.portal().is_some_and(|portal| portal.is_precheckin_enabled) {
+        return Ok(Vec::new());
+    }
+    let ids = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
+    let mut steps: Vec<Arc<Step>> = precheck::among(context, ids)?.into_iter().map(Arc::new).collect();
+    sort(&mut steps, flat.portal());
     Ok(steps)
 }
 
-/// Puts steps in the order in which the guest meets them.
-pub(super) fn sort(steps: &mut [Step], stay: &Stay) {
-    let is_automatic = stay.portal().is_none_or(|portal| portal.is_precheck_order_automatic);
+/// Puts steps in the order in which a guest of this portal meets them.
+pub(super) fn sort<S: Borrow<Step>>(steps: &mut [S], portal: Option<&Portal>) {
+    let is_automatic = portal.is_none_or(|portal| portal.is_precheck_order_automatic);
     let place = |step: &Step| Place { step_type: step.step_type, sort_order: step.sort_order, created_at: step.created_at, id: step.id };
-    steps.sort_by(|one, other| precheck::compare(&place(one), &place(other), is_automatic));
+    steps.sort_by(|one, other| precheck::compare(&place(one.borrow()), &place(other.borrow()), is_automatic));
 }
 
 fn answers(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HashMap<Uuid, (Object, Moment)>> {
@@ -260,23 +263,22 @@ pub struct OptionView {
     pub name: Option<String>,
 }
 
+/// The translations that showing a step takes.
+pub(super) fn linked_texts(step: &Step) -> impl Iterator<Item = Uuid> {
+    let own = [step.display_title_ml_text_id, step.write_only.guest_description_ml_text_id, agreement_text_id(step)];
+    let questions: &[Question] = if step.step_type == StepType::AdditionalQuestions { &step.questions } else { &[] };
+    let of_questions = questions.iter().flat_map(|question| {
+        let names = question.options.iter().filter_map(|option| option.name_ml_text_id);
+        [question.text_ml_text_id].into_iter().chain(names)
+    });
+    own.into_iter().flatten().chain(of_questions)
+}
+
+fn agreement_text_id(step: &Step) -> Option<Uuid> {
+    if step.step_type == StepType::Agreement { step.agreement.contract_template_text_ml_text_id } else { None }
+}
+
 impl Asked {
-    /// The translations that showing it takes.
-    pub(super) fn linked_texts(&self) -> impl Iterator<Item = Uuid> {
-        let step = &self.step;
-        let own = [step.display_title_ml_text_id, step.write_only.guest_description_ml_text_id, self.agreement_text_id()];
-        let questions: &[Question] = if step.step_type == StepType::AdditionalQuestions { &step.questions } else { &[] };
-        let of_questions = questions.iter().flat_map(|question| {
-            let names = question.options.iter().filter_map(|option| option.name_ml_text_id);
-            [question.text_ml_text_id].into_iter().chain(names)
-        });
-        own.into_iter().flatten().chain(of_questions)
-    }
-
-    fn agreement_text_id(&self) -> Option<Uuid> {
-        if self.step.step_type == StepType::Agreement { self.step.agreement.contract_template_text_ml_text_id } else { None }
-    }
-
     /// The step in the guest's language.
     pub(super) fn view(&self, texts: &Texts, language: &str) -> StepView {
         let step = &self.step;
@@ -288,7 +290,7 @@ impl Asked {
             title: texts.of(step.display_title_ml_text_id).unwrap_or_else(|| words::step_title(step.step_type, language).to_owned()),
             is_complete: self.is_complete(),
             description: texts.of(step.write_only.guest_description_ml_text_id),
-            agreement_text: texts.of(self.agreement_text_id()).or_else(written),
+            agreement_text: texts.of(agreement_text_id(step)).or_else(written),
             questions: (step.step_type == StepType::AdditionalQuestions).then(|| {
                 let shown = precheck::shown_questions(&step.questions, &answers);
                 shown.into_iter().map(|question| question_view(question, &answers, texts, language)).collect()

@@ -1,5 +1,7 @@
 //! A stay as the rules see it: the reservation, its flat, and the portal that serves the flat.
 
+use std::sync::Arc;
+
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
@@ -17,9 +19,7 @@ pub(crate) struct Stay {
     /// The reservation.
     pub reservation: Reservation,
     /// The flat, once it is known.
-    pub flat: Option<Flat>,
-    /// The portal, and how it came to serve the flat.
-    pub portal: Option<(Portal, Resolved)>,
+    pub flat: Option<Arc<Flat>>,
 }
 
 /// The flat of a stay.
@@ -28,25 +28,16 @@ pub(crate) struct Flat {
     pub property: Property,
     /// Where it stands.
     pub placement: Placement,
+    /// The portal, and how it came to serve the flat.
+    pub portal: Option<(Portal, Resolved)>,
 }
 
 impl Stay {
     /// Reads a stay; 404 where there is no such reservation.
     pub(crate) fn load(context: &mut Context<'_, '_>, id: Uuid) -> Result<Self> {
-        let reservation: Reservation = typed(context, Kind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))?;
-        let flat = match reservation.property_id {
-            Some(id) => typed::<Property>(context, Kind::Property, id)?.map(|property| Flat::new(id, property)),
-            None => None,
-        };
-        let resolved = match &flat {
-            Some(flat) => portals::effective_portal(context, &flat.placement)?,
-            None => None,
-        };
-        let portal = match resolved {
-            Some(resolved) => portals::find_portal(context, resolved.portal)?.map(|portal| (portal, resolved)),
-            None => None,
-        };
-        Ok(Self { id, reservation, flat, portal })
+        let reservation = reservation(context, id)?;
+        let flat = Flat::load(context, reservation.property_id)?;
+        Ok(Self { id, reservation, flat: flat.map(Arc::new) })
     }
 
     /// Whether nobody is coming: nothing is asked then, and no door code told.
@@ -56,16 +47,12 @@ impl Stay {
 
     /// The portal that serves the flat.
     pub(crate) fn portal(&self) -> Option<&Portal> {
-        self.portal.as_ref().map(|(portal, _)| portal)
+        self.flat.as_ref()?.portal()
     }
 
     /// What a step must be assigned to in order to reach the flat.
     pub(crate) fn targets(&self) -> Vec<Target> {
-        let Some(Flat { placement, .. }) = &self.flat else { return Vec::new() };
-        let group = placement.group.map(|id| (TargetKind::PropertyGroup, id));
-        let tags = placement.tags.iter().map(|id| (TargetKind::Tag, *id));
-        let portal = self.portal().map(|portal| (TargetKind::Portal, portal.id));
-        [(TargetKind::Property, placement.property)].into_iter().chain(group).chain(tags).chain(portal).collect()
+        self.flat.as_ref().map(|flat| flat.targets()).unwrap_or_default()
     }
 
     /// The flat's time zone.
@@ -87,9 +74,35 @@ impl Stay {
 }
 
 impl Flat {
-    fn new(id: Uuid, property: Property) -> Self {
+    /// Reads the flat that a reservation names; nothing where it names none.
+    pub(crate) fn load(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Result<Option<Self>> {
+        let Some(id) = id else { return Ok(None) };
+        let Some(property) = typed::<Property>(context, Kind::Property, id)? else { return Ok(None) };
         let tags = property.tag_ids.clone().unwrap_or_default();
         let placement = Placement { property: id, group: property.property_group_id, tags };
-        Self { property, placement }
+        let portal = match portals::effective_portal(context, &placement)? {
+            Some(resolved) => portals::find_portal(context, resolved.portal)?.map(|portal| (portal, resolved)),
+            None => None,
+        };
+        Ok(Some(Self { property, placement, portal }))
     }
+
+    /// The portal that serves it.
+    pub(crate) fn portal(&self) -> Option<&Portal> {
+        self.portal.as_ref().map(|(portal, _)| portal)
+    }
+
+    /// What a step must be assigned to in order to reach it.
+    pub(crate) fn targets(&self) -> Vec<Target> {
+        let Placement { property, group, tags } = &self.placement;
+        let group = group.map(|id| (TargetKind::PropertyGroup, id));
+        let tags = tags.iter().map(|id| (TargetKind::Tag, *id));
+        let portal = self.portal().map(|portal| (TargetKind::Portal, portal.id));
+        [(TargetKind::Property, *property)].into_iter().chain(group).chain(tags).chain(portal).collect()
+    }
+}
+
+/// The reservation of a stay; 404 where there is none.
+pub(crate) fn reservation(context: &mut Context<'_, '_>, id: Uuid) -> Result<Reservation> {
+    typed(context, Kind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))
 }

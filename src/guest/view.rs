@@ -7,15 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::manuals::{ManualCategoryView, Reading};
-use super::precheckin::{Asked, Precheckin, PrecheckinStatus, StepView};
+use super::manuals::ManualCategoryView;
+use super::precheckin::{Precheckin, PrecheckinStatus, StepView};
+use super::setup::Setup;
 use super::stay::{Flat, Stay};
 use super::words;
 use crate::context::Context;
 use crate::error::Result;
 use crate::platform::{Guest, Property, Reservation, ReservationStatus};
-use crate::portals::{self, Branding, CommunicationMethod, Portal, Tile, contact, tiles};
-use crate::translations::{self, ENGLISH, Texts};
+use crate::portals::{Branding, CommunicationMethod, Portal, Tile, contact, tiles};
+use crate::translations::{ENGLISH, Texts};
 
 /// What this guest of this flat sees now.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -148,49 +149,27 @@ pub fn language_of(asked: Option<&str>, guest: &Guest) -> String {
     asked.or(guest.language.as_deref()).and_then(crate::format::language).unwrap_or_else(|| ENGLISH.into())
 }
 
-/// Resolves what the guest of a stay sees.
-pub(super) fn view(context: &mut Context<'_, '_>, stay: Stay, asked: Option<&str>, at: Timestamp) -> Result<GuestView> {
-    let language = language_of(asked, &stay.reservation.guest);
-    let precheckin = Precheckin::load(context, &stay)?;
-    let reading = Reading::load(context, &stay, at)?;
-    let Stay { id, reservation, flat, portal } = stay;
-    let portal = portal.map(|(portal, _)| portal);
-    let branding = match portal.as_ref().and_then(|portal| portal.branding_id) {
-        Some(id) => portals::find_branding(context, id)?,
-        None => portals::default_branding(context)?,
-    };
-    let offer_texts =
-        portal.iter().flat_map(|portal| [portal.special_offer_title_id, portal.special_offer_type_id, portal.special_offer_cta_text_id]);
-    let callout = branding.iter().map(|branding| branding.callout_message_id);
-    let linked: Vec<Uuid> =
-        offer_texts.chain(callout).flatten().chain(precheckin_texts(portal.as_ref(), &precheckin)).chain(reading.linked_texts()).collect();
-    let texts = translations::texts(context, linked, &language)?;
+/// Resolves what the guest of a stay sees at a moment.
+pub(super) fn view(context: &mut Context<'_, '_>, stay: Stay, setup: &Setup, at: Timestamp) -> Result<GuestView> {
+    let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
+    let portal = stay.portal();
     Ok(GuestView {
-        contact: portal.as_ref().and_then(contact).map(|(method, value)| ContactView { method, value: value.to_owned() }),
-        quick_access: portal.as_ref().map(|portal| tiles(portal.excluded_quick_access_types.as_deref())).unwrap_or_default(),
-        special_offer: portal.as_ref().filter(|portal| portal.is_special_offer_active).map(|portal| offer(portal, &texts)),
-        precheckin: precheckin_of(portal.as_ref(), &precheckin, &texts, &language),
-        manual_categories: reading.view(&texts),
-        reservation: stay_of(id, reservation),
-        property: flat.map(flat_of),
+        contact: portal.and_then(contact).map(|(method, value)| ContactView { method, value: value.to_owned() }),
+        quick_access: portal.map(|portal| tiles(portal.excluded_quick_access_types.as_deref())).unwrap_or_default(),
+        special_offer: portal.filter(|portal| portal.is_special_offer_active).map(|portal| offer(portal, &setup.texts)),
+        precheckin: precheckin_view(&precheckin, setup),
+        manual_categories: setup.shelves.view(&stay, at),
+        property: setup.flat.as_deref().map(flat_of),
         portal: portal.map(shown),
-        branding: branding.map(|branding| look(branding, &texts)),
+        branding: setup.branding.as_ref().map(|branding| look(branding, &setup.texts)),
+        reservation: stay_of(stay.id, stay.reservation),
     })
 }
 
-/// Pre-check-in of a stay by itself, in the guest's own language.
-pub(super) fn precheckin_view(context: &mut Context<'_, '_>, stay: &Stay, precheckin: &Precheckin) -> Result<PrecheckinView> {
-    let language = language_of(None, &stay.reservation.guest);
-    let texts = translations::texts(context, precheckin_texts(stay.portal(), precheckin), &language)?;
-    Ok(precheckin_of(stay.portal(), precheckin, &texts, &language))
-}
-
-fn precheckin_texts<'p>(portal: Option<&Portal>, precheckin: &'p Precheckin) -> impl Iterator<Item = Uuid> + 'p {
-    let prompt = portal.and_then(|portal| portal.precheckin_prompt_message_id);
-    prompt.into_iter().chain(precheckin.steps.iter().flat_map(Asked::linked_texts))
-}
-
-fn precheckin_of(portal: Option<&Portal>, precheckin: &Precheckin, texts: &Texts, language: &str) -> PrecheckinView {
+/// Pre-check-in of a stay.
+pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &Setup) -> PrecheckinView {
+    let Setup { texts, language, .. } = setup;
+    let portal = setup.flat.as_deref().and_then(Flat::portal);
     let written = portal.and_then(|portal| texts.of(portal.precheckin_prompt_message_id));
     PrecheckinView {
         is_enabled: precheckin.is_enabled,
@@ -205,19 +184,17 @@ fn stay_of(id: Uuid, reservation: Reservation) -> StayView {
     StayView { id, status, check_in, check_out, guest, adults, children }
 }
 
-fn flat_of(flat: Flat) -> PropertyView {
-    let Flat { property, placement } = flat;
-    let id = placement.property;
-    let Property { name, timezone, country, address, check_in_time, check_out_time, .. } = property;
-    PropertyView { id, name, address, country, timezone, check_in_time, check_out_time }
+fn flat_of(flat: &Flat) -> PropertyView {
+    let Property { name, timezone, country, address, check_in_time, check_out_time, .. } = flat.property.clone();
+    PropertyView { id: flat.placement.property, name, address, country, timezone, check_in_time, check_out_time }
 }
 
-fn shown(portal: Portal) -> PortalView {
+fn shown(portal: &Portal) -> PortalView {
     PortalView {
         id: portal.id,
-        name: portal.name,
-        support_email: portal.support_email,
-        support_notes: portal.support_notes,
+        name: portal.name.clone(),
+        support_email: portal.support_email.clone(),
+        support_notes: portal.support_notes.clone(),
         is_chat_enabled: portal.is_chat_enabled,
         is_ticketing_enabled: portal.is_ticketing_enabled,
         is_confetti_enabled: portal.is_confetti_enabled,
@@ -228,7 +205,8 @@ fn shown(portal: Portal) -> PortalView {
     }
 }
 
-fn look(branding: Branding, texts: &Texts) -> BrandingView {
+fn look(branding: &Branding, texts: &Texts) -> BrandingView {
+    let branding = branding.clone();
     BrandingView {
         callout_message: texts.of(branding.callout_message_id),
         id: branding.id,

@@ -19,7 +19,7 @@ use crate::service::Service;
 
 store::statements! {
     /// The reservation a stay token opens, and its organization.
-    STAY = "select l.reservation_id, o.id, o.doc from guest_link l join organization o on o.id = l.organization_id where l.token = ?1";
+    STAY = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision from guest_link l join organization o on o.id = l.organization_id where l.token = ?1";
 }
 
 /// The bearer token of a request. None where there is no header, another scheme, or more than one header.
@@ -98,5 +98,6 @@ fn guest(tx: &mut Transaction<'_>, request: &Head, now: Timestamp) -> Result<Cal
         }
     }
     let access = Access::guest(row.get(0)?);
-    Ok(Caller::Tenant(Arc::new(Identified { access, organization, revisions: Revisions::default(), valid_until: None })))
+    let revisions = Revisions { configuration: row.get(3)?, stream: row.get(4)? };
+    Ok(Caller::Tenant(Arc::new(Identified { access, organization, revisions, valid_until: None })))
 }

@@ -300,8 +300,7 @@ fn read(
     let system = service.system(tx, now);
     let answer = match (&operation.work, caller) {
         (Work::Tenant(work), Caller::Tenant(identified)) => {
-            let organization = identified.organization.clone();
-            let answer = work(&mut Context::of_known(system, organization, &identified.access), input)?;
+            let answer = work(&mut Context::of_known(system, identified), input)?;
             if let Some((question, _)) = Question::of(operation, identified, head) {
                 let kept = service.memory.keep(question, &answer, identified.revisions);
                 return Ok(Reading::Done(Success::kept(operation, kept, head.id)));

@@ -351,7 +351,7 @@ fn or_null(mut schema: Value) -> Value {
 }
 
 /// What the rules read of a property.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Property {
     /// The flat's name.

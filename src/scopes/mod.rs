@@ -192,6 +192,14 @@ pub(crate) fn reaching(context: &mut Context<'_, '_>, entity_type: EntityType, t
     Ok(found.into_iter().filter(|(_, target)| wanted.contains(target)).collect())
 }
 
+/// The entities of a type that are assigned to any of these targets, each once.
+pub(crate) fn reaching_ids(context: &mut Context<'_, '_>, entity_type: EntityType, targets: &[Target]) -> Result<Vec<Uuid>> {
+    let mut ids: Vec<Uuid> = reaching(context, entity_type, targets)?.into_iter().map(|(entity, _)| entity).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
+}
+
 /// From the columns `target_kind, target_id`.
 fn target(row: &Row) -> Result<Target> {
     Ok((target_kind(row)?, row.get(1)?))

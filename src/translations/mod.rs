@@ -11,7 +11,7 @@ mod queue;
 mod retry;
 mod worker;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -197,7 +197,7 @@ pub(crate) fn wrong_source(context: &mut Context<'_, '_>, id: Uuid, source: Sour
 /// The texts of several translations, each in the language asked for or the nearest there is.
 pub(crate) fn texts(context: &mut Context<'_, '_>, ids: impl IntoIterator<Item = Uuid>, language: &str) -> Result<Texts> {
     let ids: Vec<Uuid> = ids.into_iter().collect();
-    let mut entries = std::collections::HashMap::<Uuid, Vec<(String, String)>>::new();
+    let mut entries = HashMap::<Uuid, Vec<(String, String)>>::new();
     if !ids.is_empty() {
         for row in context.rows(&TEXTS, values![ids])? {
             entries.entry(row.get(0)?).or_default().push((row.get(1)?, row.get(2)?));
@@ -208,12 +208,18 @@ pub(crate) fn texts(context: &mut Context<'_, '_>, ids: impl IntoIterator<Item =
 }
 
 /// Texts in a guest's language, by translation.
-pub(crate) struct Texts(std::collections::HashMap<Uuid, String>);
+#[derive(Serialize)]
+pub(crate) struct Texts(HashMap<Uuid, String>);
 
 impl Texts {
     /// The text of a translation, where it has any.
     pub(crate) fn of(&self, id: Option<Uuid>) -> Option<String> {
         self.0.get(&id?).cloned()
+    }
+
+    /// Keeps these texts only.
+    pub(crate) fn retain(&mut self, ids: &HashSet<Uuid>) {
+        self.0.retain(|id, _| ids.contains(id));
     }
 }
 

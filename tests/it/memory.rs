@@ -155,4 +155,76 @@ on_both! {
             assert_eq!(tags.len(), 3, "{path}: {tags:?}");
         }
     }
+
+    async fn a_guest_sees_every_change_at_once_on_every_node(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (tag, field) = (org.tag().await, org.record("custom_field", json!({ "name": "Door code", "value": "1111" })).await);
+        let (flat, other) = (org.property(None, &[tag]).await, org.property(None, &[]).await);
+        let stay = org.reservation(Some(flat)).await;
+        let token = org.stay_token(stay).await;
+        let create = async |path: &str, body: Value| api.post(path, body).await.data();
+        let id = |thing: &Value| thing["id"].as_str().unwrap().to_owned();
+        let branding = create("/portal-brandings", json!({ "name": "Mar", "isDefault": true, "calloutMessage": "Hello" })).await;
+        let portal = create("/portals", json!({ "name": "Casa", "isDefault": true })).await;
+        let step = create("/precheck-steps", json!({ "stepType": "main", "nickname": "Main", "displayTitle": "One", "isActive": true })).await;
+        let heading = create("/portal-manual-categories", json!({ "title": "Kitchen" })).await;
+        let manual = json!({ "nickname": "Oven", "title": "Oven", "description": "Hot", "isActive": true, "manualCategoryId": heading["id"] });
+        let manual = create("/portal-manuals", manual).await;
+        let code = json!({ "nickname": "Door", "displayMode": "pms_variable", "customFieldId": field, "isActive": true });
+        let code = create("/portal-manuals", code).await;
+        let scope = |entity: &str, thing: &Value| json!({ "entityType": entity, "entityId": thing["id"], "tagIds": [tag] });
+
+        let other_node = app.second_node(&[]).await;
+        let see = async |pointer: &str, expected: Value| {
+            for node in [&app, &other_node] {
+                // Twice, so that the second finds what the first left.
+                for _ in 0..2 {
+                    let view = node.stay(&token, "").await.data();
+                    assert_eq!(view.pointer(pointer), Some(&expected), "{pointer} of {view}");
+                }
+            }
+        };
+        see("/precheckin/steps", json!([])).await;
+        create("/entity-scopes/add", scope("precheck_step", &step)).await;
+        see("/precheckin/steps/0/title", json!("One")).await;
+        api.patch(&format!("/precheck-steps/{}", id(&step)), json!({ "data": { "displayTitle": "Two" } })).await.data();
+        see("/precheckin/steps/0/title", json!("Two")).await;
+        create("/entity-scopes/add", scope("manual", &manual)).await;
+        see("/manualCategories/0/manuals/0/descriptionHtml", json!("<p>Hot</p>\n")).await;
+        let text = format!("/translations/{}/entries/en", manual["descriptionId"].as_str().unwrap());
+        api.ok(Method::PUT, &text, Some(json!({ "text": "Cold" }))).await;
+        see("/manualCategories/0/manuals/0/descriptionHtml", json!("<p>Cold</p>\n")).await;
+        api.patch(&format!("/portal-manual-categories/{}", id(&heading)), json!({ "title": "Cellar" })).await.data();
+        see("/manualCategories/0/title", json!("Cellar")).await;
+        create("/entity-scopes/add", scope("manual", &code)).await;
+        see("/manualCategories/1/manuals/0/description", json!("1111")).await;
+        org.put_record("custom_field", field, json!({ "name": "Door code", "value": "2222" })).await;
+        see("/manualCategories/1/manuals/0/description", json!("2222")).await;
+        api.patch(&format!("/portals/{}", id(&portal)), json!({ "data": { "name": "Casa Azul" } })).await.data();
+        see("/portal/name", json!("Casa Azul")).await;
+        api.patch(&format!("/portal-brandings/{}", id(&branding)), json!({ "data": { "primaryColor": "#123456" } })).await.data();
+        see("/branding/primaryColor", json!("#123456")).await;
+        let data = json!({ "name": "Renamed", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [tag] });
+        org.put_record("property", flat, data).await;
+        see("/property/name", json!("Renamed")).await;
+        // None of it is the organization's configuration: the stay itself.
+        let saved = app.http.put(format!("{}/guest/v1/stays/{token}/steps/{}", app.base, id(&step))).json(&json!({ "answers": {} }));
+        Answer::of(saved).await.data();
+        see("/precheckin/status", json!("in_progress")).await;
+        org.put_record("reservation", stay, crate::support::reservation(Some(other))).await;
+        see("/precheckin/steps", json!([])).await;
+        org.put_record("reservation", stay, crate::support::reservation(Some(flat))).await;
+        see("/precheckin/steps/0/title", json!("Two")).await;
+        // What is judged by the moment is judged anew.
+        let until_check_in = json!({ "ruleCategory": "relative_date", "endDateRelativeType": "check_in_time" });
+        api.patch(&format!("/portal-manuals/{}", id(&manual)), json!({ "data": { "visibilityRules": [until_check_in] } })).await.data();
+        see("/manualCategories/0/title", json!("Cellar")).await;
+        for node in [&app, &other_node] {
+            node.clock.advance(std::time::Duration::from_secs(21 * 24 * 3_600));
+        }
+        see("/manualCategories/0/title", Value::Null).await;
+        org.delete_record("property", flat).await;
+        see("/property", Value::Null).await;
+    }
 }

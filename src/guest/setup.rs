@@ -1,0 +1,148 @@
+//! What is set up for the guests of a flat, whoever they are: its portal, how that looks, and the steps, manuals and texts
+//! that reach it.
+//!
+//! All of it is configuration, so it is kept in memory under the revision of that, from one guest to the next and however
+//! many reservations come and go. What depends on the stay or on the moment is decided anew for each view.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use uuid::Uuid;
+
+use super::manuals::{Shelves, Stock};
+use super::precheckin;
+use super::stay::{Flat, Stay, reservation};
+use super::view::language_of;
+use crate::context::Context;
+use crate::error::Result;
+use crate::portals::{self, Branding};
+use crate::precheck::Step;
+use crate::translations::{self, Texts};
+
+/// Bytes of set-ups kept at once, by their length as JSON.
+const KEPT: u64 = 32 << 20;
+/// About how many that is.
+const SETUPS: usize = 1_024;
+/// About what an entry takes besides.
+const OVERHEAD: u64 = 1_024;
+
+/// What is set up for the guests of a flat, in one language.
+pub(super) struct Setup {
+    /// The flat, where there is one.
+    pub flat: Option<Arc<Flat>>,
+    /// The language.
+    pub language: String,
+    /// How the portal looks; the organization's default where the portal has none of its own or there is none.
+    pub branding: Option<Branding>,
+    /// The active steps that reach the flat, in guest order.
+    pub steps: Vec<Arc<Step>>,
+    /// The texts of all but the manuals.
+    pub texts: Texts,
+    /// The active manuals that reach the flat.
+    pub shelves: Shelves,
+}
+
+/// The set-ups that are kept.
+pub struct Setups(Cache<Key, Arc<Kept>, ByLength>);
+
+#[derive(PartialEq, Eq, Hash, Clone)]
+struct Key {
+    organization: Uuid,
+    property: Option<Uuid>,
+    language: String,
+}
+
+struct Kept {
+    /// Of the organization's configuration, when it was read.
+    revision: i64,
+    setup: Arc<Setup>,
+    length: u64,
+}
+
+#[derive(Clone)]
+struct ByLength;
+
+impl Weighter<Key, Arc<Kept>> for ByLength {
+    fn weight(&self, _: &Key, kept: &Arc<Kept>) -> u64 {
+        OVERHEAD + kept.length
+    }
+}
+
+impl Default for Setups {
+    fn default() -> Self {
+        Self(Cache::with_weighter(SETUPS, KEPT, ByLength))
+    }
+}
+
+/// A stay and what is set up for it, in the language asked for or else the guest's; 404 where there is no such reservation.
+pub(super) fn visit(context: &mut Context<'_, '_>, id: Uuid, asked: Option<&str>) -> Result<(Stay, Arc<Setup>)> {
+    let reservation = reservation(context, id)?;
+    let setup = Setup::of(context, reservation.property_id, language_of(asked, &reservation.guest))?;
+    Ok((Stay { id, reservation, flat: setup.flat.clone() }, setup))
+}
+
+impl Setup {
+    /// What is set up for a flat now.
+    fn of(context: &mut Context<'_, '_>, property: Option<Uuid>, language: String) -> Result<Arc<Self>> {
+        let Some(revision) = context.revision() else { return Self::load(context, property, language).map(Arc::new) };
+        let key = Key { organization: context.organization.id, property, language: language.clone() };
+        if let Some(kept) = context.setups().0.get(&key).filter(|kept| kept.revision == revision) {
+            return Ok(kept.setup.clone());
+        }
+        let setup = Arc::new(Self::load(context, property, language)?);
+        let kept = Kept { revision, length: setup.length(), setup: setup.clone() };
+        context.setups().0.insert(key, Arc::new(kept));
+        Ok(setup)
+    }
+
+    fn load(context: &mut Context<'_, '_>, property: Option<Uuid>, language: String) -> Result<Self> {
+        let flat = Flat::load(context, property)?;
+        let (steps, stock) = match &flat {
+            Some(flat) => (precheckin::reaching(context, flat)?, Stock::load(context, flat)?),
+            None => Default::default(),
+        };
+        let portal = flat.as_ref().and_then(Flat::portal);
+        let branding = match portal.and_then(|portal| portal.branding_id) {
+            Some(id) => portals::find_branding(context, id)?,
+            None => portals::default_branding(context)?,
+        };
+        let copy = portal.iter().flat_map(|portal| {
+            let offer = [portal.special_offer_title_id, portal.special_offer_type_id, portal.special_offer_cta_text_id];
+            offer.into_iter().chain([portal.precheckin_prompt_message_id])
+        });
+        let callout = branding.iter().map(|branding| branding.callout_message_id);
+        let of_steps = steps.iter().flat_map(|step| precheckin::linked_texts(step));
+        let linked: HashSet<Uuid> = copy.chain(callout).flatten().chain(of_steps).collect();
+        let mut texts = translations::texts(context, linked.iter().copied().chain(stock.linked_texts()), &language)?;
+        let shelves = stock.shelve(&texts);
+        texts.retain(&linked);
+        Ok(Self { flat: flat.map(Arc::new), language, branding, steps, texts, shelves })
+    }
+
+    /// How long it is as JSON, which is about what it takes in memory.
+    fn length(&self) -> u64 {
+        let flat = self.flat.as_ref().map(|flat| (&flat.property, flat.portal()));
+        let steps: Vec<&Step> = self.steps.iter().map(AsRef::as_ref).collect();
+        let mut length = Length(0);
+        // Counting cannot fail; what were left out would only be thought lighter than it is.
+        let _ = serde_json::to_writer(&mut length, &(flat, &self.branding, steps, &self.texts, &self.shelves));
+        length.0
+    }
+}
+
+/// Counts what is written to it.
+struct Length(u64);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
