@@ -69,7 +69,7 @@ pub fn is_uuid(text: &str) -> bool {
 }
 
 fn is_timestamp(text: &str) -> bool {
-    text.parse::<jiff::Timestamp>().is_ok()
+    text.parse::<crate::moment::Moment>().is_ok()
 }
 
 fn is_date(text: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 use jiff::{Timestamp, ToSpan as _};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -20,6 +21,22 @@ impl Moment {
     }
 }
 
+impl FromStr for Moment {
+    type Err = jiff::Error;
+
+    /// The end of the year 9999 is often written where never is meant, and the last 26 hours of that year are beyond what a
+    /// [`Timestamp`] holds: they are read as its greatest.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self).or_else(|error| {
+            let year_before = text.strip_prefix("9999").map(|rest| format!("9998{rest}"));
+            match year_before.map(|text| text.parse::<Timestamp>()) {
+                Some(Ok(_)) => Ok(Self(Timestamp::MAX)),
+                _ => Err(error),
+            }
+        })
+    }
+}
+
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.3}", self.0)
@@ -35,7 +52,7 @@ impl Serialize for Moment {
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(de::Error::custom)
+        text.parse().map_err(de::Error::custom)
     }
 }
 
@@ -67,6 +84,21 @@ mod tests {
     fn is_written_with_three_decimals() {
         let moment = Moment("2026-11-21T10:30:00+01:00".parse().unwrap());
         assert_eq!(moment.to_string(), "2026-11-21T09:30:00.000Z");
+    }
+
+    #[test]
+    fn the_end_of_time_is_a_moment() {
+        for (text, read) in [
+            ("9999-12-30T21:59:59Z", Some("9999-12-30T21:59:59.000Z")),
+            ("9999-12-31T23:59:59.999Z", Some("9999-12-30T22:00:00.999Z")),
+            ("9999-12-31T23:59:59+01:00", Some("9999-12-30T22:00:00.999Z")),
+            ("9999-12-31T24:59:59Z", None),
+            ("9999-12-32T00:00:00Z", None),
+            ("9999-12-31", None),
+            ("10000-01-01T00:00:00Z", None),
+        ] {
+            assert_eq!(text.parse::<Moment>().ok().map(|moment| moment.to_string()).as_deref(), read, "{text}");
+        }
     }
 
     #[test]

@@ -139,7 +139,8 @@ impl Answer {
 
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 type TenantWork = dyn Fn(&mut Context<'_, '_>, Value) -> Result<Answer> + Send + Sync;
-type Rules = dyn Fn(&Value, &[&str]) -> Vec<Issue> + Send + Sync;
+/// Rules over an input: what is wrong with it, given the names of the fields that are wrong already.
+pub type Rules = dyn Fn(&Value, &[&str]) -> Vec<Issue> + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
 type ProviderWork = dyn Fn(Arc<Service>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
 
@@ -189,6 +190,8 @@ pub struct Operation {
     pub patience: Duration,
     /// What several fields get wrong together, as far as the input alone shows it.
     pub rules: Option<Box<Rules>>,
+    /// What the body has to keep to besides its schema, whatever is stored.
+    pub checks: Option<Box<Rules>>,
     /// The function.
     pub work: Work,
     input: SchemaOf,
@@ -241,6 +244,7 @@ impl Operation {
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
             rules: None,
+            checks: None,
             work: Work::System(Box::new(|_, _| Err(Error::internal("declared without a function")))),
             input: Box::new(|_| json_object()),
             output: Box::new(|_| json_object()),
@@ -370,11 +374,16 @@ impl Declaration {
     /// which nothing can be said. The function judges the same again, against the state.
     #[must_use]
     pub fn judged<I: DeserializeOwned>(mut self, rules: impl Fn(I, &[&str]) -> Vec<Issue> + Send + Sync + 'static) -> Self {
-        let judge = move |input: &Value, wrong: &[&str]| {
-            let input = serde_json::from_value(input.clone());
-            input.map(|input| rules(input, wrong)).unwrap_or_default()
-        };
-        self.0.rules = Some(Box::new(judge));
+        self.0.rules = Some(boxed(rules));
+        self
+    }
+
+    /// Names what is wrong with a body by itself, beyond what its schema says: with a field that is more than a value, or
+    /// with fields that do not go together whatever is stored. Judged with the schema, so before anything is looked up. The
+    /// check gets the input without the fields that are wrong.
+    #[must_use]
+    pub fn checked<I: DeserializeOwned>(mut self, check: impl Fn(I) -> Vec<Issue> + Send + Sync + 'static) -> Self {
+        self.0.checks = Some(boxed(move |input, _: &[&str]| check(input)));
         self
     }
 
@@ -453,6 +462,10 @@ impl Declaration {
         }));
         self.0
     }
+}
+
+fn boxed<I: DeserializeOwned>(rules: impl Fn(I, &[&str]) -> Vec<Issue> + Send + Sync + 'static) -> Box<Rules> {
+    Box::new(move |input, wrong| serde_json::from_value(input.clone()).map(|input| rules(input, wrong)).unwrap_or_default())
 }
 
 /// A validated input as its type. The schema is the type's own, so what is refused here is a number beyond its range.

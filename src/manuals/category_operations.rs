@@ -13,7 +13,7 @@ use super::categories::{self, Category, CategoryView};
 use super::{records, visible};
 use crate::access::Permission;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Issue, Result};
 use crate::field::{CategoryTitle, Language, folded};
 use crate::moment::Moment;
 use crate::operation::{Basis, ById, Needs, Operation};
@@ -48,6 +48,13 @@ struct Reorder {
     /// Take positions 0, 1, 2 and so on; those left out keep theirs.
     #[schemars(length(min = 1, max = 200))]
     ordered_ids: Vec<Uuid>,
+}
+
+impl Reorder {
+    fn issue(&self) -> Option<Issue> {
+        let distinct: HashSet<&Uuid> = self.ordered_ids.iter().collect();
+        (distinct.len() < self.ordered_ids.len()).then(|| Issue::new(&["orderedIds"], "must not name anything twice"))
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -88,6 +95,7 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .summary("Give manual categories positions")
         .destructive()
+        .checked(|input: Reorder| input.issue().into_iter().collect())
         .run(reorder),
         Operation::public("deletePortalManualCategory", Method::DELETE, "/portal-manual-categories/{id}", Needs::Permission(ModifyGuides))
             .summary("Delete a manual category that no manual is filed under")
@@ -141,10 +149,6 @@ fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<Catego
 
 /// All or nothing: 404 for one that is not there, 403 for one that is not the caller's to move.
 fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
-    let distinct: HashSet<&Uuid> = input.ordered_ids.iter().collect();
-    if distinct.len() < input.ordered_ids.len() {
-        return Err(Error::invalid(&["orderedIds"], "must not name anything twice"));
-    }
     let mut categories = categories::in_order(context)?;
     if !input.ordered_ids.iter().all(|id| categories.iter().any(|category| category.id == *id)) {
         return Err(not_found());

@@ -103,10 +103,16 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("createPortalManual", Method::POST, "/portal-manuals", Needs::Permission(ModifyGuides))
             .summary("Create a manual")
             .creates()
+            .checked(|input: Create<ManualFields>| issues_of_rules(&input.0, &[]))
             .judged(judge_new)
             .run(create),
         Operation::public("updatePortalManual", Method::PATCH, "/portal-manuals/{id}", Needs::Permission(ModifyGuides))
             .summary("Change fields of a manual")
+            .judged(|input: Update<ManualFields>, _| {
+                let mut broken = issues_of_rules(&input.data, &["data"]);
+                take_cover(&input.data, &mut broken, &["data"]);
+                broken
+            })
             .run(update),
     ]
 }
@@ -157,12 +163,18 @@ fn list_of_property(context: &mut Context<'_, '_>, input: OfProperty) -> Result<
     Ok(rows.into_iter().map(|covered| PlacedRow { row: covered.into(), sort_order: None }).collect())
 }
 
+/// What is wrong with the visibility rules sent.
+fn issues_of_rules(fields: &ManualFields, base: &[&str]) -> Vec<Issue> {
+    let mut broken = Vec::new();
+    take_rules(fields, &mut broken, base);
+    broken
+}
+
 /// The rules over several fields of a new manual.
 fn judge_new(input: Create<ManualFields>, wrong: &[&str]) -> Vec<Issue> {
     let fields = input.0;
     let mut broken = Vec::new();
     take_cover(&fields, &mut broken, &[]);
-    take_rules(&fields, &mut broken, &[]);
     let has_title = fields.title.sent().is_some_and(Option::is_some);
     let mut manual = Manual::new(Uuid::nil(), String::new(), Moment(Timestamp::UNIX_EPOCH)).answered;
     fields.apply(&mut manual);

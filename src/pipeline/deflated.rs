@@ -33,7 +33,8 @@ impl Deflated {
         checksum.update(end);
         // Of the length, the format keeps what fits into 32 bits.
         let whole = u32::try_from((self.length + end.len()) & 0xffff_ffff).unwrap_or_default();
-        let mut last = vec![1];
+        let mut last = Vec::with_capacity(1 + 2 + 2 + end.len() + 4 + 4);
+        last.push(1);
         last.extend(length.to_le_bytes());
         last.extend((!length).to_le_bytes());
         last.extend(end);

@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
+use http::HeaderValue;
 use jiff::Timestamp;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -75,7 +76,7 @@ pub struct Kept {
     revisions: Revisions,
     open: Bytes,
     close: Bytes,
-    etag: String,
+    etag: HeaderValue,
     deflated: OnceLock<Deflated>,
 }
 
@@ -159,8 +160,8 @@ impl Kept {
 
     /// Names the state of what is answered.
     #[must_use]
-    pub fn etag(&self) -> &str {
-        &self.etag
+    pub fn etag(&self) -> HeaderValue {
+        self.etag.clone()
     }
 }
 
@@ -169,14 +170,16 @@ fn digest(token: &str) -> [u8; 32] {
 }
 
 /// Names the data of an answer: the same for the same data, whatever the request.
-pub(super) fn etag(answer: &Answer) -> String {
+pub(super) fn etag(answer: &Answer) -> HeaderValue {
     let pagination = answer.pagination.map(|pagination| serde_json::to_string(&pagination).unwrap_or_default());
     tag(&[&answer.data, pagination.as_deref().unwrap_or_default()])
 }
 
 /// An `ETag` for these texts together.
 #[must_use]
-pub fn tag(texts: &[&str]) -> String {
+pub fn tag(texts: &[&str]) -> HeaderValue {
     let hash = texts.iter().fold(Sha256::new(), Sha256::chain_update).finalize();
-    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash[..16]))
+    let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash[..16]));
+    // What base64 writes is always the value of a header.
+    HeaderValue::try_from(tag).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

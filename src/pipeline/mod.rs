@@ -15,7 +15,7 @@ mod validate;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use http::Method;
+use http::{HeaderValue, Method};
 use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
@@ -50,7 +50,7 @@ pub struct Outcome {
     /// The envelope, or the error.
     pub body: Body,
     /// Names the state of what a read answered.
-    pub etag: Option<String>,
+    pub etag: Option<HeaderValue>,
     /// How the caller stands with its rate limit, once it is known who it is.
     pub standing: Option<Standing>,
     /// The answer of an earlier request with the same key.
@@ -83,7 +83,7 @@ impl Body {
 struct Success {
     status: u16,
     body: Body,
-    etag: Option<String>,
+    etag: Option<HeaderValue>,
     is_replay: bool,
 }
 
@@ -98,7 +98,7 @@ impl Success {
     }
 
     fn kept(operation: &Operation, kept: Arc<Kept>, request_id: Uuid) -> Self {
-        let etag = Some(kept.etag().to_owned());
+        let etag = Some(kept.etag());
         Self { status: operation.status, body: Body::Kept(kept, request_id), etag, is_replay: false }
     }
 }

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use super::request::Arguments;
 use crate::error::{Error, Issue, Result, Step};
 use crate::format::{self, Contextual};
-use crate::operation::{Operation, inline_generator};
+use crate::moment::Moment;
+use crate::operation::{Operation, Rules, inline_generator};
 use crate::service::Service;
 
 /// An operation's input as it is validated: its schema compiled, and what the schema alone cannot judge.
@@ -38,18 +39,35 @@ impl Issues {
 
     /// The names of the fields in which something was found wrong.
     fn failing(&self) -> Vec<&str> {
-        self.0.keys().filter_map(|path| if let Some(Step::Key(name)) = path.first() { Some(name.as_str()) } else { None }).collect()
+        let name = |path| match fields(path)[..] {
+            ["data", name, ..] | [name, ..] => Some(name),
+            [] => None,
+        };
+        self.0.keys().filter_map(|path| name(path)).collect()
     }
 
     /// The input without the fields in which something was found wrong.
     fn without_failing(&self, input: &Value) -> Value {
         let mut rest = input.clone();
         for path in self.0.keys() {
-            if let (Some(Step::Key(name)), Some(fields)) = (path.first(), rest.as_object_mut()) {
-                fields.remove(name);
+            if let Some((name, above)) = fields(path).split_last()
+                && let Some(object) = above.iter().try_fold(&mut rest, |value, key| value.get_mut(key))
+            {
+                object.as_object_mut().map(|object| object.remove(*name));
             }
         }
         rest
+    }
+
+    /// Adds what rules say of the input, as far as nothing is wrong with what they look at.
+    fn judge(&mut self, rules: Option<&Rules>, input: &Value) {
+        let Some(rules) = rules else { return };
+        let found = rules(&self.without_failing(input), &self.failing());
+        for Issue { path, message } in found {
+            if !self.concerns(&path) {
+                self.add(path, message);
+            }
+        }
     }
 
     /// A query parameter is named as a whole, whichever of its values fails.
@@ -134,14 +152,7 @@ impl Shape {
         for error in self.validator.iter_errors(&input) {
             self.report(&error, &mut issues);
         }
-        if let Some(rules) = operation.rules.as_ref().filter(|_| !issues.0.is_empty()) {
-            let found = rules(&issues.without_failing(&input), &issues.failing());
-            for Issue { path, message } in found {
-                if !issues.concerns(&path) {
-                    issues.add(path, message);
-                }
-            }
-        }
+        issues.judge(operation.checks.as_deref(), &input);
         if !operation.has_body() {
             issues = issues.of_parameters();
         }
@@ -155,6 +166,9 @@ impl Shape {
                     issues.add(steps, reason);
                 }
             }
+        }
+        if !issues.0.is_empty() {
+            issues.judge(operation.rules.as_deref(), &input);
         }
         Ok((input, issues))
     }
@@ -256,6 +270,11 @@ impl Shape {
     }
 }
 
+/// The names along a path, down to the first list.
+fn fields(path: &[Step]) -> Vec<&str> {
+    path.iter().map_while(|step| if let Step::Key(name) = step { Some(name.as_str()) } else { None }).collect()
+}
+
 fn steps(error: &ValidationError<'_>) -> Vec<Step> {
     use jsonschema::paths::LocationSegment as Segment;
     let step = |segment: Segment<'_>| match segment {
@@ -326,8 +345,8 @@ fn judge_phone(text: &str, country: &str, _: Timestamp) -> Result<(), String> {
 }
 
 fn judge_future(text: &str, _: &str, now: Timestamp) -> Result<(), String> {
-    match text.parse::<Timestamp>() {
-        Ok(moment) if moment > now => Ok(()),
+    match text.parse::<Moment>() {
+        Ok(Moment(moment)) if moment > now => Ok(()),
         Ok(_) => Err("has passed".into()),
         Err(_) => Err("must be a timestamp such as 2026-11-21T09:30:00.000Z".into()),
     }

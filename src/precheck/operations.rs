@@ -70,10 +70,15 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
             .summary("Create a step; it is assigned to nothing yet")
             .creates()
+            .checked(|input: Create<StepFields>| issues_of_sent_questions(&input.0, true, &[]))
             .judged(judge_new)
             .run(create),
         Operation::public("updatePrecheckStep", Method::PATCH, "/precheck-steps/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a step")
+            .judged(|input: Update<StepFields>, wrong| {
+                let questions = issues_of_sent_questions(&input.data, false, &["data"]);
+                questions.into_iter().chain(issue_of_title(&input.data, wrong, false, &["data"])).collect()
+            })
             .run(update),
     ]
 }
@@ -95,12 +100,23 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
 /// The rules over several fields of a new step, without those that need the organization.
 fn judge_new(input: Create<StepFields>, wrong: &[&str]) -> Vec<Issue> {
     let fields = input.0;
-    let title = if wrong.contains(&"displayTitle") { None } else { fields.title(true, &[]).err() };
+    let title = issue_of_title(&fields, wrong, true, &[]);
     let sent = fields.sent_ends();
     let step_type = fields.step_type.sent().copied().unwrap_or(StepType::Main);
     let mut step = Step::new(Uuid::nil(), step_type, String::new(), Moment(Timestamp::UNIX_EPOCH));
     fields.apply(&mut step);
     issues(&step, sent, &[]).into_iter().chain(title).collect()
+}
+
+/// What is wrong with how a heading is said, unless its text is wrong in itself.
+fn issue_of_title(fields: &StepFields, wrong: &[&str], is_create: bool, base: &[&str]) -> Option<Issue> {
+    if wrong.contains(&"displayTitle") { None } else { fields.title(is_create, base).err() }
+}
+
+/// What is wrong with the questions sent, whatever is stored.
+fn issues_of_sent_questions(fields: &StepFields, is_create: bool, base: &[&str]) -> Vec<Issue> {
+    let sent = fields.questions.sent().map(Vec::as_slice).unwrap_or_default();
+    below_questions_all(question::issues_alone(sent, is_create), base)
 }
 
 fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Written> {
@@ -303,12 +319,16 @@ fn issues_of_questions(context: &Context<'_, '_>, draft: &mut Draft) -> Vec<Issu
             draft.step.questions = questions;
             Vec::new()
         }
-        Err(issues) => issues.into_iter().map(|issue| Issue { path: below_questions(base, &issue.path), message: issue.message }).collect(),
+        Err(issues) => below_questions_all(issues, base),
     }
 }
 
 fn issues_of_rules(draft: &Draft) -> Vec<Issue> {
     issues(&draft.step, draft.sent_ends, draft.place.base)
+}
+
+fn below_questions_all(issues: Vec<Issue>, base: &[&str]) -> Vec<Issue> {
+    issues.into_iter().map(|issue| Issue { path: below_questions(base, &issue.path), message: issue.message }).collect()
 }
 
 fn below_questions(base: &[&str], path: &[PathStep]) -> Vec<PathStep> {

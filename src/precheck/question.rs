@@ -194,6 +194,39 @@ pub fn replace(sent: &[QuestionInput], stored: &[Question], mut new_id: impl FnM
     if issues.0.is_empty() { Ok(questions) } else { Err(issues.0) }
 }
 
+/// What is wrong with a list whatever the step has stored, where it is not new; paths begin below `questions`.
+#[must_use]
+pub fn issues_alone(sent: &[QuestionInput], is_new: bool) -> Vec<Issue> {
+    let stored: Vec<Question> = if is_new { Vec::new() } else { sent.iter().filter_map(as_named).collect() };
+    let issues = replace(sent, &stored, Uuid::nil).err().unwrap_or_default();
+    // An option that is named may be one that is stored and not sent; the first question has none before it.
+    let is_open = |path: &[PathStep]| match path {
+        [PathStep::Index(number), PathStep::Key(field), PathStep::Index(place)] if field == "conditions" => {
+            let conditions = sent.get(*number).and_then(|question| question.conditions.as_deref()).unwrap_or_default();
+            *number > 0 && conditions.get(*place).is_some_and(|sent| sent.option_id.is_some() && sent.question_index.is_none())
+        }
+        _ => false,
+    };
+    issues.into_iter().filter(|issue| is_new || !is_open(&issue.path)).collect()
+}
+
+/// The question that one with an id would be kept of, as far as it names it.
+fn as_named(sent: &QuestionInput) -> Option<Question> {
+    let options = sent
+        .options
+        .iter()
+        .flatten()
+        .filter_map(|option| Some(QuestionOption { id: option.id?, name_ml_text_id: None, answer: option.answer }));
+    Some(Question {
+        id: sent.id?,
+        kind: sent.kind,
+        text_ml_text_id: sent.text_ml_text_id,
+        is_required: false,
+        options: options.collect(),
+        conditions: Vec::new(),
+    })
+}
+
 #[derive(Default)]
 struct Issues(Vec<Issue>);
 

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{EntityType, Scopes, Target, TargetKind, add, assign_portal, remove, targets};
 use crate::access::Permission;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Issue, Result};
 use crate::field::Field;
 use crate::operation::{Basis, Needs, Operation};
 use crate::platform::{Kind, exists};
@@ -45,6 +45,23 @@ struct WriteScopes {
     portal_settings_ids: Field<Vec<Uuid>>,
 }
 
+/// What of a write tells whether it may name portals.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WhatTo {
+    entity_type: EntityType,
+    #[serde(default)]
+    portal_settings_ids: Vec<Uuid>,
+}
+
+impl WhatTo {
+    /// Steps alone are assigned to portals (spec: Entity scopes, 1 to 3).
+    fn issue(&self) -> Option<Issue> {
+        let is_fine = self.entity_type == EntityType::PrecheckStep || self.portal_settings_ids.is_empty();
+        (!is_fine).then(|| Issue::new(&["portalSettingsIds"], "cannot be assigned to portals"))
+    }
+}
+
 /// What a write does with the assignments sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
@@ -72,6 +89,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public(id, Method::POST, path, Needs::Permission(ModifyProperties))
             .summary(summary)
             .destructive()
+            .checked(|input: WhatTo| input.issue().into_iter().collect())
             .run(move |context, input: WriteScopes| write(context, &input, change))
     };
     vec![
@@ -91,10 +109,6 @@ fn list(context: &mut Context<'_, '_>, input: OfEntity) -> Result<Scopes> {
 }
 
 fn write(context: &mut Context<'_, '_>, input: &WriteScopes, change: Change) -> Result<Scopes> {
-    let takes_portals = input.entity_type == EntityType::PrecheckStep;
-    if !takes_portals && input.portal_settings_ids.sent().is_some_and(|ids| !ids.is_empty()) {
-        return Err(Error::invalid(&["portalSettingsIds"], "cannot be assigned to portals"));
-    }
     find_entity(context, input.entity_type, input.entity_id)?;
     let coverage = Coverage::load(context)?;
     let sent = input.targets();

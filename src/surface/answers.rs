@@ -69,8 +69,8 @@ pub(super) fn name_coding(headers: &mut HeaderMap) {
 }
 
 /// The answer of a read whose state has this tag.
-pub(super) fn of_state(body: Answered, etag: &str, wishes: &Wishes) -> Response {
-    if wishes.has(etag) {
+pub(super) fn of_state(body: Answered, etag: HeaderValue, wishes: &Wishes) -> Response {
+    if wishes.has(etag.to_str().unwrap_or_default()) {
         return tagged(StatusCode::NOT_MODIFIED.into_response(), etag);
     }
     match body {
@@ -84,11 +84,9 @@ pub(super) fn of_state(body: Answered, etag: &str, wishes: &Wishes) -> Response 
     }
 }
 
-fn tagged(mut response: Response, etag: &str) -> Response {
+fn tagged(mut response: Response, etag: HeaderValue) -> Response {
     let headers = response.headers_mut();
-    if let Ok(value) = HeaderValue::from_str(etag) {
-        headers.insert(ETAG, value);
-    }
+    headers.insert(ETAG, etag);
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
     response
 }

@@ -8,7 +8,7 @@ mod webhooks;
 
 use std::sync::LazyLock;
 
-use http::Method;
+use http::{HeaderValue, Method};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -43,9 +43,9 @@ pub fn json() -> String {
 }
 
 /// The `ETag` of [`json`].
-pub(super) fn etag() -> &'static str {
-    static TAG: LazyLock<String> = LazyLock::new(|| pipeline::tag(&[&json()]));
-    &TAG
+pub(super) fn etag() -> HeaderValue {
+    static TAG: LazyLock<HeaderValue> = LazyLock::new(|| pipeline::tag(&[&json()]));
+    TAG.clone()
 }
 
 /// The OpenAPI document of the public interface.

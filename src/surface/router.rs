@@ -172,7 +172,7 @@ fn query(parts: &Parts) -> Vec<(String, String)> {
 
 fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
     let mut response = match outcome.etag {
-        Some(etag) => answers::of_state(outcome.body, &etag, wishes),
+        Some(etag) => answers::of_state(outcome.body, etag, wishes),
         None => json(outcome.status, outcome.body.into_text()),
     };
     let headers = response.headers_mut();

@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::ledger::{self, Entry};
+use super::ledger::{self, Entry, Settlement};
 use super::room::Place;
 use super::subscriptions::tell_disabled;
 use crate::service::Service;
@@ -83,7 +83,12 @@ impl Recorder {
                     if let Some(reason) = disabled {
                         tell_disabled(organization, subscription, reason);
                     }
-                    return drop(places);
+                    drop(places);
+                    if entries.iter().any(|entry| matches!(entry.settlement, Settlement::Retry(_))) {
+                        // The dispatcher does not know yet when that is due.
+                        self.service.dispatch.notify_one();
+                    }
+                    return;
                 }
                 Ok(Err(error)) => tracing::warn!(%subscription, cause = error.cause(), "webhook deliveries are not recorded yet"),
                 Err(_) => tracing::error!(%subscription, "recording webhook deliveries ended abnormally"),

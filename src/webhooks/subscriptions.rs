@@ -180,6 +180,15 @@ struct CreateWebhookSubscription {
     filters: Option<SentFilters>,
 }
 
+/// What of a create has to go together.
+#[derive(Deserialize)]
+struct EventAndFilters {
+    #[serde(default)]
+    event: Option<Event>,
+    #[serde(default)]
+    filters: Option<SentFilters>,
+}
+
 /// Which subscriptions to delete: exactly one of the two.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -292,6 +301,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Subscribe a URL to an event; the signing secret is shown once")
             .rest_only()
             .creates()
+            .checked(|input: EventAndFilters| input.issues())
             .run(create),
         Operation::public("deleteWebhookSubscription", Method::DELETE, "/webhook-subscriptions", Needs::Credential)
             .summary("Delete the subscription of an id, or all that post to a URL")
@@ -321,7 +331,7 @@ fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<WebhookSubscrip
 
 fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Result<CreatedWebhookSubscription> {
     let (event, credential) = (input.event, context.access.credential);
-    let mut filters = together(event, input.filters.unwrap_or_default())?;
+    let mut filters = Filters::from(input.filters.unwrap_or_default());
     for id in &filters.property_ids {
         if !context.reach().covers(*id) || !exists(context, Kind::Property, *id)? {
             return Err(Error::not_found("Property"));
@@ -355,21 +365,33 @@ fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Re
     })
 }
 
-/// The filters, each property once, where they go together with the event (spec: workflow.step).
-fn together(event: Event, sent: SentFilters) -> Result<Filters> {
-    let mut property_ids = sent.property_ids.unwrap_or_default();
-    let mut seen = HashSet::new();
-    property_ids.retain(|id| seen.insert(*id));
-    let mut issues = Vec::new();
-    match (event, &sent.workflow_step) {
-        (Event::WorkflowStep, None) => issues.push(Issue::new(&WORKFLOW_STEP, "is required for the event workflow.step")),
-        (Event::WorkflowStep, Some(_)) | (_, None) => {}
-        (_, Some(_)) => issues.push(Issue::new(&WORKFLOW_STEP, "is only for the event workflow.step")),
+impl From<SentFilters> for Filters {
+    /// Each property once.
+    fn from(sent: SentFilters) -> Self {
+        let mut property_ids = sent.property_ids.unwrap_or_default();
+        let mut seen = HashSet::new();
+        property_ids.retain(|id| seen.insert(*id));
+        Self { property_ids, workflow_step: sent.workflow_step }
     }
-    if event == Event::WorkflowStep && !property_ids.is_empty() {
-        issues.push(Issue::new(&["filters", "propertyIds"], "is not for the event workflow.step"));
+}
+
+impl EventAndFilters {
+    /// Where filters do not go with their event (spec: workflow.step).
+    fn issues(&self) -> Vec<Issue> {
+        let Some(event) = self.event else { return Vec::new() };
+        let filters = self.filters.as_ref();
+        let mut issues = Vec::new();
+        match (event, filters.and_then(|filters| filters.workflow_step.as_ref())) {
+            (Event::WorkflowStep, None) => issues.push(Issue::new(&WORKFLOW_STEP, "is required for the event workflow.step")),
+            (Event::WorkflowStep, Some(_)) | (_, None) => {}
+            (_, Some(_)) => issues.push(Issue::new(&WORKFLOW_STEP, "is only for the event workflow.step")),
+        }
+        let property_ids = filters.and_then(|filters| filters.property_ids.as_deref()).unwrap_or_default();
+        if event == Event::WorkflowStep && !property_ids.is_empty() {
+            issues.push(Issue::new(&["filters", "propertyIds"], "is not for the event workflow.step"));
+        }
+        issues
     }
-    if issues.is_empty() { Ok(Filters { property_ids, workflow_step: sent.workflow_step }) } else { Err(Error::issues(issues)) }
 }
 
 fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> Result<Deleted> {
@@ -465,26 +487,27 @@ mod tests {
         Uuid::from_u128(number)
     }
 
-    fn paths(outcome: Result<Filters>) -> Vec<Value> {
-        let body = outcome.unwrap_err().body();
-        body["details"]["issues"].as_array().unwrap().iter().map(|issue| issue["path"].clone()).collect()
-    }
-
     #[test]
     fn filters_have_to_go_with_the_event() {
-        let sent = |property_ids: &[Uuid], step: Option<&str>| SentFilters {
-            property_ids: Some(property_ids.to_vec()),
-            workflow_step: step.map(str::to_owned),
-        };
-        let filters = together(Event::TaskCreated, sent(&[id(1), id(2), id(1)], None)).unwrap();
-        assert_eq!(filters.property_ids, [id(1), id(2)]);
-        assert_eq!(together(Event::TaskCreated, SentFilters::default()).unwrap(), Filters::default());
-        assert!(together(Event::WorkflowStep, sent(&[], Some("a:b"))).is_ok());
-
-        let step = json!(["filters", "workflowStep"]);
-        assert_eq!(paths(together(Event::TaskCreated, sent(&[], Some("a:b")))), std::slice::from_ref(&step));
-        assert_eq!(paths(together(Event::WorkflowStep, SentFilters::default())), std::slice::from_ref(&step));
-        assert_eq!(paths(together(Event::WorkflowStep, sent(&[id(1)], None))), [step, json!(["filters", "propertyIds"])]);
+        let (one, step) = (json!(["filters", "propertyIds"]), json!(["filters", "workflowStep"]));
+        for (event, filters, expected) in [
+            ("task.created", json!(null), vec![]),
+            ("task.created", json!({ "propertyIds": [id(1)] }), vec![]),
+            ("task.created", json!({ "workflowStep": "a:b" }), vec![&step]),
+            ("workflow.step", json!({ "workflowStep": "a:b", "propertyIds": [] }), vec![]),
+            ("workflow.step", json!(null), vec![&step]),
+            ("workflow.step", json!({ "propertyIds": [id(1)] }), vec![&step, &one]),
+        ] {
+            let mut sent = json!({ "event": event, "targetUrl": "https://client.example" });
+            if !filters.is_null() {
+                sent["filters"] = filters;
+            }
+            let sent: EventAndFilters = serde_json::from_value(sent).unwrap();
+            let paths: Vec<Value> = sent.issues().iter().map(|issue| serde_json::to_value(&issue.path).unwrap()).collect();
+            assert_eq!(paths.iter().collect::<Vec<_>>(), expected, "{event}");
+        }
+        let twice = SentFilters { property_ids: Some(vec![id(1), id(2), id(1)]), workflow_step: None };
+        assert_eq!(Filters::from(twice).property_ids, [id(1), id(2)]);
     }
 
     #[test]

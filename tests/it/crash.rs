@@ -308,3 +308,20 @@ async fn of_two_servers_on_one_database_one_may_be_killed() {
     assert!(repeated(&attempts) <= UNDER_WAY, "{} of {} arrived again", repeated(&attempts), attempts.len());
     assert!(attempts.values().all(|count| *count <= 2), "{attempts:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_comes_when_its_pause_is_over_though_nothing_else_happens() {
+    crate::support::choose_tls_provider();
+    let authority = Authority::new();
+    let directory = tempfile::tempdir().unwrap();
+    for url in databases(directory.path()).await {
+        let receiver = authority.receiver(Presents::Right, Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned())).await;
+        let node = Node::start(&url, &authority);
+        let client = Tenant::new(&node, &receiver).await;
+        let begun = std::time::Instant::now();
+        client.reservations(&node.base, 1).await.unwrap();
+        until("five attempts are made", async || receiver.seen.count() == ALL_ATTEMPTS).await;
+        // Four pauses, of at most 50, 100, 200 and 400 ms. A dispatcher that only looked by itself would take a second each.
+        assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    }
+}

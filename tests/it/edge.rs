@@ -134,6 +134,71 @@ on_both! {
         Answer::of(request).await.data();
         assert_eq!(org.key().await.get("/instructions").await.data()[0]["position"], Value::from(1));
     }
+
+    async fn a_body_is_judged_as_a_whole_before_anything_is_looked_up(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let member = crate::support::new_id();
+        org.member(member, None, &vestibule::access::Permission::ALL, true).await;
+        let connection = org.token_of(member, &vestibule::access::Permission::ALL).await;
+        let (unknown, target) = (crate::support::new_id(), "https://client.example/hook");
+        let step = api.post("/precheck-steps", json!({ "stepType": "main", "nickname": "Main" })).await.data();
+        let step = format!("/precheck-steps/{}", step["id"].as_str().unwrap());
+        let manual = api.post("/portal-manuals", json!({ "nickname": "Oven", "title": "Oven" })).await.data();
+        let manual = format!("/portal-manuals/{}", manual["id"].as_str().unwrap());
+        let ask = |kind: &str| json!({ "kind": kind, "textMlTextId": unknown });
+        let asks = |kind: &str, field: &str, value: Value| { let mut question = ask(kind); question[field] = value; question };
+        let inverted = json!({ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2026-08-01", "endDate": "2026-07-01" }] });
+        let new_step = |questions: Value| json!({ "nickname": "n", "stepType": "additional_questions", "questions": questions });
+        let events: Vec<String> = (0..101).map(|_| crate::support::new_id().to_string()).collect();
+        let (post, patch) = (Method::POST, Method::PATCH);
+        for (caller, method, path, body, expected) in [
+            // Of what is referred to nothing is there.
+            (&api, &post, "/precheck-steps", new_step(json!([ask("single_select")])), vec!["questions.0.options"]),
+            (&api, &post, "/precheck-steps", new_step(json!([asks("free_form_input", "options", json!([{}]))])), vec!["questions.0.options"]),
+            (&api, &post, "/precheck-steps", new_step(json!([asks("yes_no", "id", json!(unknown))])), vec!["questions.0.id"]),
+            (&api, &post, "/precheck-steps", new_step(json!([asks("yes_no", "conditions", json!([{ "questionIndex": 0, "optionIndex": 0 }]))])), vec!["questions.0.conditions.0"]),
+            (&api, &post, "/portal-manuals", json!({ "nickname": "n", "title": "t", "propertyId": unknown, "visibilityRules": [inverted] }), vec!["visibilityRules.0.seasonalWindows.0.startDate"]),
+            (&api, &post, "/portal-manual-categories/reorder", json!({ "orderedIds": [unknown, unknown] }), vec!["orderedIds"]),
+            (&api, &post, "/entity-scopes", json!({ "entityType": "manual", "entityId": unknown, "portalSettingsIds": [unknown] }), vec!["portalSettingsIds"]),
+            // Several faults of different sorts.
+            (&api, &post, "/entity-scopes/add", json!({ "entityType": "manual", "entityId": unknown, "portalSettingsIds": [unknown], "propertyIds": ["x"], "zz": 1 }), vec!["portalSettingsIds", "propertyIds.0", "zz"]),
+            (&api, &post, "/precheck-steps", json!({ "nickname": "", "stepType": "additional_questions", "questions": [ask("multi_select"), asks("free_form_input", "conditions", json!([{ "questionIndex": 5, "optionIndex": 0 }]))] }), vec!["nickname", "questions.0.options", "questions.1.conditions.0"]),
+            (&api, &patch, &step, json!({ "data": { "nickname": "", "displayTitleLanguage": "fr" } }), vec!["data.displayTitleLanguage", "data.nickname"]),
+            (&api, &patch, &step, json!({ "data": { "sortOrder": -1, "questions": [ask("single_select")], "displayTitleLanguage": "fr" } }), vec!["data.displayTitleLanguage", "data.questions.0.options", "data.sortOrder"]),
+            (&api, &patch, &manual, json!({ "data": { "nickname": "", "iconName": "a", "imageUrl": "https://a/b" } }), vec!["data.iconName", "data.imageUrl", "data.nickname"]),
+            (&api, &post, "/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": "http://x", "filters": { "workflowStep": "a:b" } }), vec!["filters.workflowStep", "targetUrl"]),
+            (&api, &post, "/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": target, "filters": { "propertyIds": events, "workflowStep": "a:b" } }), vec!["filters.propertyIds", "filters.workflowStep"]),
+            (&connection, &post, "/webhook-subscriptions", json!({ "event": "workflow.step", "targetUrl": "http://x" }), vec!["filters.workflowStep", "targetUrl"]),
+            (&connection, &post, "/webhook-subscriptions", json!({ "event": "workflow.step", "targetUrl": "http://x", "filters": { "propertyIds": [unknown], "zz": 1 } }), vec!["filters.propertyIds", "filters.workflowStep", "filters.zz", "targetUrl"]),
+        ] {
+            assert_eq!(caller.send(method.clone(), path, Some(body.clone())).await.issues(), expected, "{method} {path} {body}");
+        }
+        // What a kept question depends on may be stored and not sent.
+        let text = api.post("/translations", json!({ "sourceTable": "precheck_question", "text": "Late?" })).await.data()["id"].clone();
+        let asked = json!([{ "kind": "yes_no", "textMlTextId": text }, { "kind": "yes_no", "textMlTextId": text, "conditions": [{ "questionIndex": 0, "optionIndex": 1 }] }]);
+        api.patch(&step, json!({ "data": { "questions": asked } })).await.data();
+        let kept = api.get(&step).await.data()["questions"].clone();
+        let (first, second) = (&kept[0], &kept[1]);
+        let again = json!([
+            { "id": first["id"], "kind": "yes_no", "textMlTextId": text },
+            { "id": second["id"], "kind": "yes_no", "textMlTextId": text, "conditions": second["conditions"] },
+        ]);
+        api.patch(&step, json!({ "data": { "questions": again } })).await.data();
+        assert_eq!(api.get(&step).await.data()["questions"], kept);
+    }
+
+    async fn the_last_moments_of_9999_are_moments(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let body = json!({ "name": "key", "permissions": ["view_properties"], "expiresAt": "9999-12-31T23:59:59.999Z" });
+        let key = app.platform().ok(Method::POST, &org.path("/api-keys"), Some(body)).await;
+        assert_eq!(key["expiresAt"], "9999-12-30T22:00:00.999Z");
+        app.api(key["token"].as_str().unwrap()).get("/portals").await.data();
+        let portal = api.post("/portals", json!({ "name": "Casa" })).await.data();
+        let late = json!({ "data": {}, "expectedUpdatedAt": "9999-12-31T23:59:59.999Z" });
+        api.patch(&format!("/portals/{}", portal["id"].as_str().unwrap()), late).await.error(409);
+    }
 }
 
 /// A client that never finishes its headers is let go; the test waits the ten seconds, since the deadline is the runtime's.
