@@ -104,7 +104,7 @@ async fn measure(cli: &Cli) -> anyhow::Result<String> {
     ensure!(!cfg!(debug_assertions), "build it with --release: a debug build measures nothing");
     let program = std::env::current_exe()?;
     let beside = program.parent().context("this program is in no directory")?;
-    let binary = cli.binary.clone().unwrap_or_else(|| beside.join("vestibule"));
+    let binary = cli.binary.clone().map_or_else(|| Ok(beside.join("vestibule")), std::path::absolute)?;
     ensure!(binary.is_file(), "{} is not there; run `cargo build --release` first", binary.display());
     // Not the system's directory for temporary files: that one may be in memory, where a commit costs nothing.
     let scratch = tempfile::Builder::new().prefix("vestibule-bench-").tempdir_in(beside)?;

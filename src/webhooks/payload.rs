@@ -93,14 +93,14 @@ pub(super) fn prepare(
     if row.get::<Option<Timestamp>>(3)?.is_some() {
         return each(&mut |_, _| Ok(Prepared::Discard));
     }
-    let access = standing::access_of(tx, organization, &row.get::<String>(0)?, now)?;
-    let access = match standing::hearing(access.as_ref(), event_of(&row, 1)?) {
-        Ok(access) => access,
+    let caller = standing::caller_of(tx, organization, &row.get::<String>(0)?, now)?;
+    let caller = match standing::hearing(caller.as_ref(), event_of(&row, 1)?) {
+        Ok(caller) => caller,
         Err(reason) => return each(&mut |_, _| Ok(Prepared::Disable(reason))),
     };
     let Json(Stored { secrets, .. }) = row.get(4)?;
     let target = Arc::new(Target { address: service.targets.address(&row.get::<String>(2)?), secrets });
-    let mut context = Context::for_reading(service.system(tx, now), organization, access)?;
+    let mut context = Context::of_known(service.system(tx, now), caller);
     each(&mut |id, delivery| {
         let Some(data) = data(&mut context, subscription, delivery.told)? else { return Ok(Prepared::Discard) };
         let body = Body { id, event: delivery.told.name(), occurred_at: delivery.occurred_at, data };

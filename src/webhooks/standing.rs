@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::ledger;
 use super::subscriptions::{DisabledReason, event_of, tell_disabled};
-use crate::access::{self, Access, Credential};
+use crate::access::{self, Credential, Identified};
 use crate::error::Result;
 use crate::events::Event;
 use crate::service::Service;
@@ -32,17 +32,17 @@ store::statements! {
         where organization_id = ?1 and credential = ?2 and disabled_at is null order by created_at, id";
 }
 
-/// What may be read for a subscription to an event; the reason to disable it where its credential may not hear of that any
-/// more. A credential that is gone has no access.
-pub(super) fn hearing(access: Option<&Access>, event: Event) -> Result<&Access, DisabledReason> {
-    let access = access.filter(|access| access.satisfies_two_factor).ok_or(DisabledReason::CredentialInvalid)?;
-    if access.permissions.has(event.permission()) { Ok(access) } else { Err(DisabledReason::PermissionLost) }
+/// Who reads for a subscription to an event; the reason to disable it where its credential may not hear of that any more. A
+/// credential that is gone is nobody.
+pub(super) fn hearing(caller: Option<&Identified>, event: Event) -> Result<&Identified, DisabledReason> {
+    let caller = caller.filter(|caller| caller.access.satisfies_two_factor).ok_or(DisabledReason::CredentialInvalid)?;
+    if caller.access.permissions.has(event.permission()) { Ok(caller) } else { Err(DisabledReason::PermissionLost) }
 }
 
-/// What a credential, written as it is beside its subscriptions, may do now; `None` for one that is gone.
-pub(super) fn access_of(tx: &mut Transaction<'_>, organization: Uuid, credential: &str, now: Timestamp) -> Result<Option<Access>> {
+/// Whom a credential, written as it is beside its subscriptions, stands for now; `None` for one that is gone.
+pub(super) fn caller_of(tx: &mut Transaction<'_>, organization: Uuid, credential: &str, now: Timestamp) -> Result<Option<Identified>> {
     let Some(credential) = Credential::from_key(credential) else { return Ok(None) };
-    Ok(access::load(tx, organization, credential, now)?.map(|caller| caller.access))
+    access::load(tx, organization, credential, now)
 }
 
 /// Disables the subscriptions whose credential may not hear of their event any more.
@@ -85,15 +85,15 @@ type Lapsed = BTreeSet<(Uuid, String)>;
 /// go on, if there is more.
 fn look(tx: &mut Transaction<'_>, from: &Place, now: Timestamp) -> Result<(Lapsed, Option<Place>)> {
     let rows = tx.rows(&ACTIVE, &values![from.organization, &from.credential, from.created_at, from.id, BATCH])?;
-    let mut accesses: BTreeMap<(Uuid, String), Option<Access>> = BTreeMap::new();
+    let mut callers: BTreeMap<(Uuid, String), Option<Identified>> = BTreeMap::new();
     let mut lapsed = BTreeSet::new();
     for row in &rows {
         let (organization, credential): (Uuid, String) = (row.get(0)?, row.get(1)?);
-        let access = match accesses.entry((organization, credential.clone())) {
+        let caller = match callers.entry((organization, credential.clone())) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(access_of(tx, organization, &credential, now)?),
+            Entry::Vacant(unknown) => unknown.insert(caller_of(tx, organization, &credential, now)?),
         };
-        if hearing(access.as_ref(), event_of(row, 4)?).is_err() {
+        if hearing(caller.as_ref(), event_of(row, 4)?).is_err() {
             lapsed.insert((organization, credential));
         }
     }
@@ -116,10 +116,10 @@ fn disable(
     now: Timestamp,
 ) -> Result<Vec<(Uuid, DisabledReason)>> {
     service.system(tx, now).lock(organization)?;
-    let access = access_of(tx, organization, credential, now)?;
+    let caller = caller_of(tx, organization, credential, now)?;
     let mut disabled = Vec::new();
     for row in tx.rows(&ACTIVE_OF, &values![organization, credential])? {
-        if let Err(reason) = hearing(access.as_ref(), event_of(&row, 1)?) {
+        if let Err(reason) = hearing(caller.as_ref(), event_of(&row, 1)?) {
             let id = row.get(0)?;
             if ledger::disable(tx, organization, id, reason, now)? {
                 disabled.push((id, reason));
@@ -132,21 +132,27 @@ fn disable(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Permission;
+    use crate::access::{Access, Organization, Permission, Revisions, Settings};
 
     #[test]
     fn a_credential_hears_of_what_it_may_read_while_it_is_valid() {
-        let access = |permission: Permission, satisfies_two_factor: bool| Access {
-            permissions: [permission].into_iter().collect(),
-            satisfies_two_factor,
-            ..Access::platform()
+        let settings: Settings = serde_json::from_value(serde_json::json!({
+            "name": "O", "country": "ES", "languages": ["en"], "isTwoFactorRequired": false,
+        }))
+        .unwrap();
+        let organization = Organization { id: Uuid::nil(), settings };
+        let caller = |permission: Permission, satisfies_two_factor: bool| Identified {
+            access: Access { permissions: [permission].into_iter().collect(), satisfies_two_factor, ..Access::platform() },
+            organization: organization.clone(),
+            revisions: Revisions::default(),
+            valid_until: None,
         };
-        let verdict = |access: Option<&Access>, event| hearing(access, event).err();
-        let tasks = access(Permission::ViewTasks, true);
+        let verdict = |caller: Option<&Identified>, event| hearing(caller, event).err();
+        let tasks = caller(Permission::ViewTasks, true);
         assert_eq!(verdict(Some(&tasks), Event::TaskCreated), None);
         assert_eq!(verdict(Some(&tasks), Event::DeviceOffline), Some(DisabledReason::PermissionLost));
         assert_eq!(verdict(Some(&tasks), Event::WorkflowStep), Some(DisabledReason::PermissionLost));
-        let not_enrolled = access(Permission::ViewTasks, false);
+        let not_enrolled = caller(Permission::ViewTasks, false);
         assert_eq!(verdict(Some(&not_enrolled), Event::TaskCreated), Some(DisabledReason::CredentialInvalid));
         assert_eq!(verdict(None, Event::TaskCreated), Some(DisabledReason::CredentialInvalid));
     }
