@@ -1,18 +1,19 @@
 //! The dispatcher: claims what is due, sends it, has it recorded what came of it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use store::Transaction;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
 use super::delivery::{Delivery, Outcome, Status};
-use super::ledger::{self, Batch, Claim, Claimed, Claims, Entry, Settlement};
+use super::ledger::{self, Batch, Claim, Claimed, Entry, Look, Settlement};
 use super::payload::{self, Prepared, Ready};
 use super::recorder::Recorder;
 use super::room::{Place, Room};
@@ -85,13 +86,13 @@ impl Dispatcher {
         let due = self.0.service.clock.now();
         let mut count = 0;
         loop {
-            let taken = self.claim(due).await.inspect_err(warn).unwrap_or_default().taken;
-            if taken.is_empty() {
+            let mut sends = JoinSet::new();
+            let look = self.claim(due, &mut sends).await.inspect_err(warn).unwrap_or_default();
+            finish(&mut sends).await;
+            if look.count == 0 {
                 return count;
             }
-            count += taken.len();
-            let mut sends: JoinSet<()> = taken.into_iter().map(|job| self.clone().deliver(job)).collect();
-            finish(&mut sends).await;
+            count += look.count;
         }
     }
 
@@ -100,18 +101,15 @@ impl Dispatcher {
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
             let now = self.0.service.clock.now();
-            let Claims { taken, is_cut, is_outrun, next } = match self.claim(now).await {
-                Ok(claims) => claims,
+            let Look { count, is_cut, is_outrun, next } = match self.claim(now, sends).await {
+                Ok(look) => look,
                 Err(error) => {
                     warn(&error);
                     return RESPITE;
                 }
             };
-            if is_outrun && taken.is_empty() {
+            if is_outrun && count == 0 {
                 return HEADWAY;
-            }
-            for job in taken {
-                sends.spawn(self.clone().deliver(job));
             }
             if !is_cut && !is_outrun {
                 let wait = next.map(|next| self.0.service.clock.now().duration_until(next));
@@ -120,27 +118,41 @@ impl Dispatcher {
         }
     }
 
-    /// Claims what is due, and decides what is sent of it, in one visit to the database.
-    async fn claim(&self, due: Timestamp) -> Result<Claims<Job>> {
+    /// Claims what is due, and decides what is sent of it, in one visit to the database. A process that is alone begins to
+    /// send each delivery as soon as that is decided, others once their leases are committed.
+    async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<Look> {
         let Inner { service, room, .. } = self.0.as_ref();
         if room.free() == 0 {
-            return Ok(Claims::default());
+            return Ok(Look::default());
         }
         room.begin_look();
         let (room, shared, mut from, is_alone) = (room.clone(), service.clone(), *self.last(), service.store.is_private());
         let lease = service.settings.webhook_timeout.saturating_add(LEASE_MARGIN);
         let now = service.clock.now();
         let until = (!is_alone).then(|| later(now, lease));
+        let (decided, mut jobs) = mpsc::unbounded_channel();
         let claim = move |tx: &mut Transaction<'_>| {
-            let claims = ledger::claim(tx, &room, &mut from, due, until)?;
-            Ok::<_, Error>((claims.each(|batch| prepared(tx, &shared, batch, now)), from))
+            // Nobody takes them where the dispatcher is gone.
+            let mut found = |tx: &mut Transaction<'_>, batch: Batch| prepare(tx, &shared, batch, now, &mut |job| drop(decided.send(job)));
+            let look = ledger::claim(tx, &room, &mut from, due, until, &mut found)?;
+            Ok::<_, Error>((look, from))
         };
         let claimed = async { if is_alone { service.store.read(claim).await } else { service.store.write(claim).await } };
         // A panic in one claim is not to be the end of all.
-        let caught = AssertUnwindSafe(claimed).catch_unwind().await;
-        let (claims, from) = caught.unwrap_or_else(|_| Err(Error::internal("a claim ended abnormally")))?;
+        let mut claimed = pin!(AssertUnwindSafe(claimed).catch_unwind());
+        let mut begin = |job: Job| drop(sends.spawn(self.clone().deliver(job)));
+        let caught = loop {
+            tokio::select! {
+                caught = &mut claimed => break caught,
+                Some(job) = jobs.recv(), if is_alone => begin(job),
+            }
+        };
+        let (look, from) = caught.unwrap_or_else(|_| Err(Error::internal("a claim ended abnormally")))?;
+        while let Ok(job) = jobs.try_recv() {
+            begin(job);
+        }
         *self.last() = from;
-        Ok(claims)
+        Ok(look)
     }
 
     fn last(&self) -> MutexGuard<'_, Uuid> {
@@ -196,15 +208,20 @@ impl Dispatcher {
     }
 }
 
-/// What is to be done about the deliveries of a batch. What fails for all of them, be it by a panic, is a failure of each:
-/// it holds up no other batch.
-fn prepared(tx: &mut Transaction<'_>, service: &Service, batch: Batch, now: Timestamp) -> Vec<Job> {
+/// Decides what is to be done about the deliveries of a batch, one after another. What fails for all that are left, be it
+/// by a panic, is a failure of each: it holds up no other batch.
+fn prepare(tx: &mut Transaction<'_>, service: &Service, batch: Batch, now: Timestamp, decided: &mut dyn FnMut(Job)) {
     let Batch { organization, subscription, claimed } = batch;
-    let prepare = AssertUnwindSafe(|| payload::prepare(tx, service, organization, subscription, &claimed, now));
+    let mut decide = |claimed: Claimed, ready| {
+        let Claimed { claim, place, .. } = claimed;
+        decided(Job { organization, subscription, claim, place, ready });
+    };
+    let mut left = claimed.into_iter();
+    let prepare = AssertUnwindSafe(|| payload::prepare(tx, service, organization, subscription, &mut left, now, &mut decide));
     let prepared = catch_unwind(prepare).unwrap_or_else(|_| Err(Error::internal("reading ended abnormally")));
-    let each = prepared.unwrap_or_else(|error| claimed.iter().map(|_| Err(error.clone())).collect());
-    let jobs = claimed.into_iter().zip(each);
-    jobs.map(|(Claimed { claim, place, .. }, ready)| Job { organization, subscription, claim, place, ready }).collect()
+    if let Err(error) = prepared {
+        left.for_each(|claimed| decide(claimed, Err(error.clone())));
+    }
 }
 
 /// Returns when the dispatcher is to stop, or nobody is left to say so.

@@ -128,30 +128,20 @@ pub(super) struct Batch {
 }
 
 /// What a look at what is due comes to.
-pub(super) struct Claims<T> {
-    /// What was claimed.
-    pub taken: Vec<T>,
+#[derive(Default)]
+pub(super) struct Look {
+    /// How many deliveries were claimed.
+    pub count: usize,
     /// Whether there may be more that are due and for which there is room.
     pub is_cut: bool,
     /// Whether another node was quicker with some. While it was at it, it could not be told whether it would keep them.
     pub is_outrun: bool,
-    /// When the next delivery becomes due of those that are not due yet.
+    /// When the next delivery becomes due, unless the look was cut short.
     pub next: Option<Timestamp>,
 }
 
-impl<T> Default for Claims<T> {
-    fn default() -> Self {
-        Self { taken: Vec::new(), is_cut: false, is_outrun: false, next: None }
-    }
-}
-
-impl<T> Claims<T> {
-    /// The same look, with what each of what was claimed comes to in its place.
-    pub(super) fn each<U>(self, comes_to: impl FnMut(T) -> Vec<U>) -> Claims<U> {
-        let Self { taken, is_cut, is_outrun, next } = self;
-        Claims { taken: taken.into_iter().flat_map(comes_to).collect(), is_cut, is_outrun, next }
-    }
-}
+/// Takes claimed deliveries over, within the same visit to the database.
+pub(super) type Found<'f> = dyn FnMut(&mut Transaction<'_>, Batch) + 'f;
 
 /// What is recorded of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,69 +169,82 @@ pub struct Backlog {
     pub oldest_due: Duration,
 }
 
-/// Claims what was due at `due`, as far as there is room to send it. `from` is the subscription that was looked at last:
-/// the others have their turn first.
+/// Claims what was due at `due`, as far as there is room to send it, and hands it to `found`. `from` is the subscription
+/// that was looked at last: the others have their turn first.
 ///
 /// Nodes that share a database lease what they take until `until`, in a transaction that writes. A process that is alone
-/// has none: it takes in hand what it has not in hand, and writes nothing.
+/// has none: it takes in hand what it has not in hand, and writes nothing, so each batch is claimed as soon as it is found.
 pub(super) fn claim(
     tx: &mut Transaction<'_>,
     room: &Room,
     from: &mut Uuid,
     due: Timestamp,
     until: Option<Timestamp>,
-) -> Result<Claims<Batch>> {
-    if until.is_some() && tx.row(&EXPIRED, &values![due])?.is_some() {
-        tx.execute(&RELEASE_EXPIRED, &values![due])?;
-    }
-    let (mut taken, is_cut) = take(tx, room, from, due, until)?;
-    let mut is_outrun = false;
-    if until.is_some() && !taken.is_empty() {
-        let ids: Vec<Uuid> = taken.iter().flat_map(|batch| batch.claimed.iter().map(|claimed| claimed.claim.id)).collect();
-        let seen = ids.len();
-        let won = tx.rows(&CLAIM, &values![due, until, ids])?;
-        let granted: HashSet<Uuid> = won.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
-        is_outrun = granted.len() < seen;
-        for batch in &mut taken {
-            batch.claimed.retain(|claimed| granted.contains(&claimed.claim.id));
-        }
-        taken.retain(|batch| !batch.claimed.is_empty());
-    }
-    let next = if is_cut { None } else { next_due(tx, due, until.is_some())? };
-    Ok(Claims { taken, is_cut, is_outrun, next })
+    found: &mut Found<'_>,
+) -> Result<Look> {
+    let look = match until {
+        Some(until) => lease(tx, room, from, due, until, found)?,
+        None => take(tx, room, from, due, None, found)?,
+    };
+    let next = if look.is_cut { None } else { next_due(tx, due, until.is_some())? };
+    Ok(Look { next, ..look })
 }
 
-/// Finds room for what is due, subscription by subscription; whether it stopped before it had looked at all of them.
+/// Claims by leases.
+fn lease(tx: &mut Transaction<'_>, room: &Room, from: &mut Uuid, due: Timestamp, until: Timestamp, found: &mut Found<'_>) -> Result<Look> {
+    if tx.row(&EXPIRED, &values![due])?.is_some() {
+        tx.execute(&RELEASE_EXPIRED, &values![due])?;
+    }
+    let mut seen = Vec::new();
+    let mut look = take(tx, room, from, due, Some(until), &mut |_, batch| seen.push(batch))?;
+    if look.count > 0 {
+        let ids: Vec<Uuid> = seen.iter().flat_map(|batch| batch.claimed.iter().map(|claimed| claimed.claim.id)).collect();
+        let won = tx.rows(&CLAIM, &values![due, until, ids])?;
+        let granted: HashSet<Uuid> = won.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
+        (look.is_outrun, look.count) = (granted.len() < look.count, granted.len());
+        for mut batch in seen {
+            batch.claimed.retain(|claimed| granted.contains(&claimed.claim.id));
+            if !batch.claimed.is_empty() {
+                found(tx, batch);
+            }
+        }
+    }
+    Ok(look)
+}
+
+/// Finds room for what is due, subscription by subscription, until there is no more of either.
 fn take(
     tx: &mut Transaction<'_>,
     room: &Room,
     from: &mut Uuid,
     due: Timestamp,
     leased_until: Option<Timestamp>,
-) -> Result<(Vec<Batch>, bool)> {
+    found: &mut Found<'_>,
+) -> Result<Look> {
     let crowded = room.crowded();
     let (begin, mut has_wrapped) = (*from, false);
-    let (mut taken, mut count) = (Vec::new(), 0);
+    let mut count = 0;
+    let look = |count, is_cut| Look { count, is_cut, ..Look::default() };
     loop {
         let waiting = tx.rows(&WAITING, &values![*from, LOOKED_AT])?;
         for row in &waiting {
             *from = row.get(0)?;
             if has_wrapped && *from > begin {
-                return Ok((taken, false));
+                return Ok(look(count, false));
             }
             if !crowded.contains(from)
                 && let Some(batch) = fitting(tx, room, *from, due, leased_until)?
             {
                 count += batch.claimed.len();
-                taken.push(batch);
+                found(tx, batch);
             }
             if room.free() == 0 || count >= A_CLAIM {
-                return Ok((taken, true));
+                return Ok(look(count, true));
             }
         }
         if i64::try_from(waiting.len()).is_ok_and(|count| count < LOOKED_AT) {
             if has_wrapped || begin.is_nil() {
-                return Ok((taken, false));
+                return Ok(look(count, false));
             }
             (*from, has_wrapped) = (Uuid::nil(), true);
         }

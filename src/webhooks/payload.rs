@@ -1,6 +1,7 @@
 //! What a receiver is told, read at the moment it is sent (spec: Delivery, "data timing").
 
 use std::sync::Arc;
+use std::vec;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -71,23 +72,27 @@ pub(super) struct Ready {
     pub prepared: Prepared,
 }
 
-/// Decides what is sent of claimed deliveries of one subscription, with what its credential may see
-/// now. What does not read is a failure of its own.
+/// Decides what is sent of claimed deliveries of one subscription, with what its credential may see now, and says so of
+/// each as soon as it is decided. What does not read is a failure of its own.
 pub(super) fn prepare(
     tx: &mut Transaction<'_>,
     service: &Service,
     organization: Uuid,
     subscription: Uuid,
-    deliveries: &[Claimed],
+    deliveries: &mut vec::IntoIter<Claimed>,
     now: Timestamp,
-) -> Result<Vec<Result<Ready>>> {
-    let each = |decide: &mut dyn FnMut(Uuid, &Delivery) -> Result<Prepared>| {
-        let ready = deliveries.iter().map(|Claimed { claim, doc, .. }| {
-            let delivery = serde_json::from_str(doc).map_err(Error::internal)?;
-            let prepared = decide(claim.id, &delivery)?;
-            Ok(Ready { delivery, prepared })
-        });
-        Ok(ready.collect())
+    decided: &mut dyn FnMut(Claimed, Result<Ready>),
+) -> Result<()> {
+    let mut each = |decide: &mut dyn FnMut(Uuid, &Delivery) -> Result<Prepared>| {
+        // It is taken once it is decided on: a panic leaves it with those that are left.
+        while let [Claimed { claim, doc, .. }, ..] = deliveries.as_slice() {
+            let delivery = serde_json::from_str(doc).map_err(Error::internal);
+            let ready = delivery.and_then(|delivery| Ok(Ready { prepared: decide(claim.id, &delivery)?, delivery }));
+            if let Some(claimed) = deliveries.next() {
+                decided(claimed, ready);
+            }
+        }
+        Ok(())
     };
     let Some(row) = tx.row(&SUBSCRIPTION, &values![organization, subscription])? else { return each(&mut |_, _| Ok(Prepared::Discard)) };
     if row.get::<Option<Timestamp>>(3)?.is_some() {
