@@ -39,3 +39,9 @@ openapi:
 # What is linked in, and under which licences.
 deny:
     cargo deny check licenses bans sources
+
+# The server against the document it serves, by Schemathesis: every phase, stateful links included.
+schemathesis examples="30":
+    cargo build --release
+    test -x target/schemathesis/bin/st || (python3 -m venv target/schemathesis && target/schemathesis/bin/pip install --quiet schemathesis==4.32.5)
+    target/schemathesis/bin/python tests/schemathesis/run.py --max-examples {{ examples }}

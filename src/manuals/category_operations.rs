@@ -46,7 +46,7 @@ struct RenameCategory {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Reorder {
     /// Take positions 0, 1, 2 and so on; those left out keep theirs.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), extend("uniqueItems" = true))]
     ordered_ids: Vec<Uuid>,
 }
 

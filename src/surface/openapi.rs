@@ -298,6 +298,10 @@ fn parameter(name: &str, mut schema: Value, is_in_path: bool, is_required: bool)
     if let Some(description) = description {
         parameter["description"] = description;
     }
+    if !is_in_path && schema["type"] == "string" && ["format", "enum", "pattern"].iter().all(|keyword| schema.get(keyword).is_none()) {
+        // A parameter that is sent says something (contract: Requests).
+        schema["pattern"] = "\\S".into();
+    }
     if schema["type"] == "array" {
         parameter["style"] = "form".into();
         parameter["explode"] = true.into();
