@@ -187,7 +187,7 @@ impl Error {
 
     /// Says it in these words, which the spec or the contract fixes.
     #[must_use]
-    pub fn with_message(mut self, message: &'static str) -> Self {
+    pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
         self.0.message = message.into();
         self
     }

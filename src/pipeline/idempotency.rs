@@ -56,7 +56,8 @@ impl Key {
         if operation.method != http::Method::POST || operation.surface != Surface::Public || request.is_tool_call {
             return Ok(None);
         }
-        let refuse = |reason: &str| Err(Error::new(Kind::Validation, format!("The Idempotency-Key {reason}.")));
+        let refuse =
+            |reason: &str| Err(Error::invalid(&["Idempotency-Key"], reason).with_message(format!("The Idempotency-Key {reason}.")));
         let key = match request.header_values(HEADER)[..] {
             [] => return Ok(None),
             [value] => match std::str::from_utf8(value.as_bytes()) {

@@ -20,7 +20,7 @@ const PATIENCE: &str = "2s";
 /// How long everything may take to arrive once the last server is up.
 const ARRIVAL: Duration = Duration::from_secs(20);
 /// Deliveries that one node has under way to one receiver: what a kill may make arrive twice.
-const UNDER_WAY: usize = 8;
+const UNDER_WAY: usize = 16;
 /// Attempts at one delivery.
 const ALL_ATTEMPTS: usize = 5;
 
