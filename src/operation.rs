@@ -465,7 +465,7 @@ impl Declaration {
 }
 
 fn boxed<I: DeserializeOwned>(rules: impl Fn(I, &[&str]) -> Vec<Issue> + Send + Sync + 'static) -> Box<Rules> {
-    Box::new(move |input, wrong| serde_json::from_value(input.clone()).map(|input| rules(input, wrong)).unwrap_or_default())
+    Box::new(move |input, wrong| I::deserialize(input).map(|input| rules(input, wrong)).unwrap_or_default())
 }
 
 /// A validated input as its type. The schema is the type's own, so what is refused here is a number beyond its range.

@@ -158,8 +158,8 @@ fn list_of_property(context: &mut Context<'_, '_>, input: OfProperty) -> Result<
     let group = property.property_group_id.map(|id| (TargetKind::PropertyGroup, id));
     let tags = property.tag_ids.unwrap_or_default().into_iter().map(|id| (TargetKind::Tag, id));
     let targets: Vec<Target> = [(TargetKind::Property, id)].into_iter().chain(group).chain(tags).collect();
-    let reaching: HashSet<Uuid> = scopes::reaching(context, EntityType::Manual, &targets)?.into_iter().map(|(manual, _)| manual).collect();
-    let rows = records::among(context, reaching.into_iter().collect())?;
+    let reaching = scopes::reaching_ids(context, EntityType::Manual, &targets)?;
+    let rows = records::among(context, reaching)?;
     Ok(rows.into_iter().map(|covered| PlacedRow { row: covered.into(), sort_order: None }).collect())
 }
 
