@@ -47,7 +47,10 @@ impl Issues {
     }
 
     /// The input without the fields in which something was found wrong.
-    fn without_failing(&self, input: &Value) -> Value {
+    fn without_failing<'i>(&self, input: &'i Value) -> Cow<'i, Value> {
+        if self.0.is_empty() {
+            return Cow::Borrowed(input);
+        }
         let mut rest = input.clone();
         for path in self.0.keys() {
             if let Some((name, above)) = fields(path).split_last()
@@ -56,7 +59,7 @@ impl Issues {
                 object.as_object_mut().map(|object| object.remove(*name));
             }
         }
-        rest
+        Cow::Owned(rest)
     }
 
     /// Adds what rules say of the input, as far as nothing is wrong with what they look at.
