@@ -31,7 +31,7 @@ struct Fan {
 }
 
 const FANS: [Fan; 2] =
-    [Fan { receivers: 1, under_way: 16, a_second: 2_500 }, Fan { receivers: BACKLOGGED, under_way: 64, a_second: 5_000 }];
+    [Fan { receivers: 1, under_way: 32, a_second: 2_500 }, Fan { receivers: BACKLOGGED, under_way: 128, a_second: 5_000 }];
 /// The part of a bare loop's rate that deliveries are to reach.
 const THROUGHPUT_TARGET: f64 = 0.4;
 

@@ -10,7 +10,7 @@ mod sync;
 
 pub use kind::{Device, Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
 pub use photos::{PhotoAddress, Photos};
-pub use records::{Record, find_record, get_record};
+pub use records::{Record, find_record, find_records, get_record};
 pub(crate) use records::{
     all_records, exists, link_records, linked_from, list_all, remove_record, replace_record, save_record, typed, unlink_records,
 };

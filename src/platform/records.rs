@@ -1,6 +1,7 @@
 //! Records as they are stored and read: one table for every kind, since the platform owns their shapes.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -20,6 +21,8 @@ use crate::values;
 store::statements! {
     /// A record.
     RECORD = "select id, property_id, doc, created_at, updated_at from record where organization_id = ?1 and kind = ?2 and id = ?3";
+    /// Records of a kind.
+    RECORDS = "select id, property_id, doc, created_at, updated_at from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// A page of the records of a kind within reach.
     PAGE = "select id, property_id, doc, created_at, updated_at from record
         where organization_id = ?1 and kind = ?2 and (?3 or property_id is null or property_id = any(?4))
@@ -122,6 +125,19 @@ pub fn find_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Resul
     Ok(stored.map(|stored| Record::new(context, kind, stored)))
 }
 
+/// Records of a kind that the caller reaches, by their ids. One that does not read is in nobody's way.
+pub fn find_records(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Result<Record>>> {
+    let mut found = HashMap::new();
+    for row in find_rows(context, kind, ids)? {
+        let stored = StoredRecord::from_row(&row);
+        if stored.as_ref().is_ok_and(|stored| !context.reach().covers_record(stored.property_id)) {
+            continue;
+        }
+        found.insert(row.get(0)?, stored.map(|stored| Record::new(context, kind, stored)));
+    }
+    Ok(found)
+}
+
 /// A record that the caller reaches, or 404.
 pub fn get_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Record> {
     find_record(context, kind, id)?.ok_or_else(|| Error::not_found(&kind.label()))
@@ -200,8 +216,14 @@ pub(crate) fn exists(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Res
     context.exists(&RECORD, values![kind.name(), id])
 }
 
-fn find(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<StoredRecord>> {
+/// A record of the organization, whoever asks.
+pub(super) fn find(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<StoredRecord>> {
     context.row(&RECORD, values![kind.name(), id])?.as_ref().map(StoredRecord::from_row).transpose()
+}
+
+/// The rows of records of a kind, as [`StoredRecord::from_row`] reads them.
+pub(super) fn find_rows(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<Vec<Row>> {
+    context.rows(&RECORDS, values![kind.name(), ids])
 }
 
 /// A page of the records of a kind that the caller reaches, by creation.

@@ -28,8 +28,6 @@ const BODY_LIMIT: usize = 16 << 20;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 store::statements! {
-    /// The records of a kind that are there already.
-    RECORDS = "select id, property_id, doc, created_at, updated_at from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// The stay token of a new reservation.
     INSERT_GUEST_LINK = "insert into guest_link (organization_id, reservation_id, token) values (?1, ?2, ?3) on conflict do nothing";
     /// Closes the stay of a deleted reservation.
@@ -201,8 +199,7 @@ impl Batch {
         }
         let mut records = HashMap::with_capacity(sent.len());
         for (kind, ids) in wanted {
-            let ids: Vec<Uuid> = ids.into_iter().collect();
-            for row in context.rows(&RECORDS, values![kind.name(), ids])? {
+            for row in records::find_rows(context, kind, ids.into_iter().collect())? {
                 let stored = StoredRecord::from_row(&row)?;
                 records.insert((kind, stored.id), stored);
             }
@@ -284,7 +281,7 @@ impl Batch {
     fn release(&mut self, context: &mut Context<'_, '_>, kind: Kind, id: Uuid, gone_kind: Kind, gone: Uuid) -> Result<()> {
         let known = match self.records.get(&(kind, id)) {
             Some(record) => Some(record.clone()),
-            None => context.row(&RECORDS, values![kind.name(), vec![id]])?.as_ref().map(StoredRecord::from_row).transpose()?,
+            None => records::find(context, kind, id)?,
         };
         let Some(mut record) = known else { return Ok(()) };
         let is_gone = |value: &Value| value.as_str().and_then(|text| text.parse().ok()) == Some(gone);

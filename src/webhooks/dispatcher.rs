@@ -13,8 +13,8 @@ use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
 use super::delivery::{Delivery, Outcome, Status};
-use super::ledger::{self, Batch, Claim, Claimed, Entry, Look, Settlement};
-use super::payload::{self, Prepared, Ready};
+use super::ledger::{self, Batch, Claim, Claimed, Entry, Look, Settlement, Subscribed};
+use super::payload::{self, Prepared};
 use super::recorder::Recorder;
 use super::room::{Place, Room};
 use super::sender::{Message, Sender};
@@ -41,7 +41,7 @@ struct Inner {
     sender: Sender,
     recorder: Recorder,
     room: Room,
-    /// The subscription that a claim has looked at last.
+    /// The subscription that had its turn last.
     last: Mutex<Uuid>,
 }
 
@@ -51,7 +51,7 @@ struct Job {
     subscription: Uuid,
     claim: Claim,
     place: Place,
-    ready: Result<Ready>,
+    ready: Result<(Delivery, Prepared)>,
 }
 
 impl Dispatcher {
@@ -122,7 +122,7 @@ impl Dispatcher {
     /// send each delivery as soon as that is decided, others once their leases are committed.
     async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<Look> {
         let Inner { service, room, .. } = self.0.as_ref();
-        if room.free() == 0 {
+        if room.is_full() {
             return Ok(Look::default());
         }
         room.begin_look();
@@ -178,8 +178,8 @@ impl Dispatcher {
     }
 
     /// Makes an attempt at a delivery, where there is something to send; what is to be recorded.
-    async fn attempt(&self, ready: Result<Ready>) -> Result<(Delivery, Settlement)> {
-        let Ready { mut delivery, prepared } = ready?;
+    async fn attempt(&self, ready: Result<(Delivery, Prepared)>) -> Result<(Delivery, Settlement)> {
+        let (mut delivery, prepared) = ready?;
         let settlement = match prepared {
             Prepared::Send(message) => self.send(message, &mut delivery).await?,
             Prepared::Discard => Settlement::Over(Status::Discarded),
@@ -211,13 +211,14 @@ impl Dispatcher {
 /// Decides what is to be done about the deliveries of a batch, one after another. What fails for all that are left, be it
 /// by a panic, is a failure of each: it holds up no other batch.
 fn prepare(tx: &mut Transaction<'_>, service: &Service, batch: Batch, now: Timestamp, decided: &mut dyn FnMut(Job)) {
-    let Batch { organization, subscription, claimed } = batch;
-    let mut decide = |claimed: Claimed, ready| {
-        let Claimed { claim, place, .. } = claimed;
-        decided(Job { organization, subscription, claim, place, ready });
+    let Batch { subscribed, claimed } = batch;
+    let Subscribed { organization, subscription, .. } = subscribed;
+    let mut decide = |claimed: Claimed, prepared: Result<Prepared>| {
+        let Claimed { claim, delivery, place } = claimed;
+        decided(Job { organization, subscription, claim, place, ready: delivery.and_then(|delivery| Ok((delivery, prepared?))) });
     };
     let mut left = claimed.into_iter();
-    let prepare = AssertUnwindSafe(|| payload::prepare(tx, service, organization, subscription, &mut left, now, &mut decide));
+    let prepare = AssertUnwindSafe(|| payload::prepare(tx, service, &subscribed, &mut left, now, &mut decide));
     let prepared = catch_unwind(prepare).unwrap_or_else(|_| Err(Error::internal("reading ended abnormally")));
     if let Err(error) = prepared {
         left.for_each(|claimed| decide(claimed, Err(error.clone())));

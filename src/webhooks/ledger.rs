@@ -14,20 +14,18 @@ use std::mem;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use store::{RawJson, Transaction};
+use store::{Json, Row, Transaction};
 use url::Url;
 use uuid::Uuid;
 
 use super::delivery::{Delivery, MAX_FAILURES, Status};
 use super::room::{Place, Room, Send};
 use super::subscriptions::DisabledReason;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::values;
 
 /// How many subscriptions are looked at together.
 const LOOKED_AT: i64 = 256;
-/// Deliveries of one subscription that are claimed together: as many as may be under way to one target.
-const A_SUBSCRIPTION: i64 = 16;
 /// Deliveries claimed in one transaction.
 const A_CLAIM: usize = 64;
 /// Deliveries removed in one transaction, so that a sweep holds up no one.
@@ -36,21 +34,23 @@ const SWEEP_BATCH: i64 = 500;
 const MOST_COUNTED: i64 = 100_000;
 
 store::statements! {
-    /// Subscriptions with deliveries that are nobody's, after one of them. A step an index for each, so that what waits
-    /// for one of them costs the others nothing.
+    /// Subscriptions with deliveries that are nobody's, after one of them up to another. A step an index for each, so that
+    /// what waits for one of them costs the others nothing.
     WAITING = "with recursive waiting(id) as (
             select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
-                and subscription_id > ?1 order by subscription_id limit 1)
+                and subscription_id > ?1 and subscription_id <= ?2 order by subscription_id limit 1)
             union all
             select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
-                and subscription_id > waiting.id order by subscription_id limit 1) from waiting where waiting.id is not null)
-        select id from waiting where id is not null limit ?2";
+                and subscription_id > waiting.id and subscription_id <= ?2 order by subscription_id limit 1)
+                from waiting where waiting.id is not null)
+        select id from waiting where id is not null limit ?3";
     /// Deliveries of a subscription that are due, nobody's and not in hand here, the oldest first.
     DUE = "select id, organization_id, doc from webhook_delivery
         where subscription_id = ?2 and status = 'pending' and leased_until is null and next_attempt_at <= ?1
         and not (id = any(?4)) order by next_attempt_at, id limit ?3";
-    /// Where the deliveries of a subscription go.
-    TARGET = "select target_url from webhook_subscription where organization_id = ?1 and id = ?2";
+    /// What its deliveries are sent by.
+    SUBSCRIPTION = "select target_url, credential, event, disabled_at, doc from webhook_subscription
+        where organization_id = ?1 and id = ?2";
     /// Ends the leases that have run out.
     RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where leased_until is not null and leased_until <= ?1
             for update skip locked)
@@ -111,18 +111,26 @@ pub(super) struct Claim {
 pub(super) struct Claimed {
     /// The right to deal with it.
     pub claim: Claim,
-    /// The delivery, not read yet: one that does not read must not hold up the others.
-    pub doc: String,
+    /// The delivery. One that does not read must not hold up the others.
+    pub delivery: Result<Delivery>,
     /// Its place among what is being sent.
     pub place: Place,
 }
 
-/// Claimed deliveries of a subscription.
-pub(super) struct Batch {
+/// A subscription as it stands.
+pub(super) struct Subscribed {
     /// Whose it is.
     pub organization: Uuid,
-    /// The subscription.
+    /// Which it is.
     pub subscription: Uuid,
+    /// Its `target_url, credential, event, disabled_at, doc`.
+    pub row: Row,
+}
+
+/// Claimed deliveries of a subscription.
+pub(super) struct Batch {
+    /// The subscription.
+    pub subscribed: Subscribed,
     /// The deliveries, the oldest first.
     pub claimed: Vec<Claimed>,
 }
@@ -170,7 +178,7 @@ pub struct Backlog {
 }
 
 /// Claims what was due at `due`, as far as there is room to send it, and hands it to `found`. `from` is the subscription
-/// that was looked at last: the others have their turn first.
+/// that had its turn last: the others have theirs first.
 ///
 /// Nodes that share a database lease what they take until `until`, in a transaction that writes. A process that is alone
 /// has none: it takes in hand what it has not in hand, and writes nothing, so each batch is claimed as soon as it is found.
@@ -221,34 +229,27 @@ fn take(
     leased_until: Option<Timestamp>,
     found: &mut Found<'_>,
 ) -> Result<Look> {
-    let crowded = room.crowded();
-    let (begin, mut has_wrapped) = (*from, false);
+    let last = *from;
     let mut count = 0;
-    let look = |count, is_cut| Look { count, is_cut, ..Look::default() };
-    loop {
-        let waiting = tx.rows(&WAITING, &values![*from, LOOKED_AT])?;
-        for row in &waiting {
-            *from = row.get(0)?;
-            if has_wrapped && *from > begin {
-                return Ok(look(count, false));
+    for (mut after, until) in [(last, Uuid::max()), (Uuid::nil(), last)] {
+        let mut has_more = after < until;
+        while has_more {
+            let waiting = tx.rows(&WAITING, &values![after, until, LOOKED_AT])?;
+            for row in &waiting {
+                after = row.get(0)?;
+                if let Some(batch) = fitting(tx, room, after, due, leased_until)? {
+                    *from = after;
+                    count += batch.claimed.len();
+                    found(tx, batch);
+                }
+                if room.is_full() || count >= A_CLAIM {
+                    return Ok(Look { count, is_cut: true, ..Look::default() });
+                }
             }
-            if !crowded.contains(from)
-                && let Some(batch) = fitting(tx, room, *from, due, leased_until)?
-            {
-                count += batch.claimed.len();
-                found(tx, batch);
-            }
-            if room.free() == 0 || count >= A_CLAIM {
-                return Ok(look(count, true));
-            }
-        }
-        if i64::try_from(waiting.len()).is_ok_and(|count| count < LOOKED_AT) {
-            if has_wrapped || begin.is_nil() {
-                return Ok(look(count, false));
-            }
-            (*from, has_wrapped) = (Uuid::nil(), true);
+            has_more = i64::try_from(waiting.len()).is_ok_and(|count| count >= LOOKED_AT);
         }
     }
+    Ok(Look { count, ..Look::default() })
 }
 
 /// The deliveries of a subscription that are due and for which there is room.
@@ -259,11 +260,17 @@ fn fitting(
     due: Timestamp,
     leased_until: Option<Timestamp>,
 ) -> Result<Option<Batch>> {
-    let rows = tx.rows(&DUE, &values![due, subscription, A_SUBSCRIPTION, room.in_hand(subscription)])?;
+    let free = room.free_for(subscription);
+    if free == 0 {
+        room.want(subscription);
+        return Ok(None);
+    }
+    let rows = tx.rows(&DUE, &values![due, subscription, i64::try_from(free).unwrap_or(i64::MAX), room.in_hand(subscription)])?;
     let Some(first) = rows.first() else { return Ok(None) };
     let organization: Uuid = first.get(1)?;
-    let Some(subscribed) = tx.row(&TARGET, &values![organization, subscription])? else { return Ok(None) };
-    let target: String = subscribed.get(0)?;
+    let Some(row) = tx.row(&SUBSCRIPTION, &values![organization, subscription])? else { return Ok(None) };
+    let target: String = row.get(0)?;
+    let subscribed = Subscribed { organization, subscription, row };
     let url = Url::parse(&target).ok();
     // A URL that leads nowhere is a host of its own, which the guard will refuse.
     let host = url.as_ref().and_then(Url::host_str).unwrap_or(&target);
@@ -272,10 +279,13 @@ fn fitting(
     for row in &rows {
         let id = row.get(0)?;
         let Some(place) = room.enter(Send { organization, subscription, delivery: id, host, port }) else { break };
-        let RawJson(doc) = row.get(2)?;
-        claimed.push(Claimed { claim: Claim { id, leased_until }, doc, place });
+        let delivery = row.get(2).map(|Json(delivery)| delivery).map_err(Error::from);
+        claimed.push(Claimed { claim: Claim { id, leased_until }, delivery, place });
     }
-    Ok((!claimed.is_empty()).then_some(Batch { organization, subscription, claimed }))
+    if rows.len() >= free {
+        room.want(subscription);
+    }
+    Ok((!claimed.is_empty()).then_some(Batch { subscribed, claimed }))
 }
 
 /// When the next delivery becomes due after `now`, where there are leases also by the end of one.

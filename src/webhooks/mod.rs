@@ -34,7 +34,7 @@ use crate::operation::Operation;
 
 /// The statements of this chapter.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [ledger::STATEMENTS, log::STATEMENTS, outbox::STATEMENTS, payload::STATEMENTS, standing::STATEMENTS, subscriptions::STATEMENTS].concat()
+    [ledger::STATEMENTS, log::STATEMENTS, outbox::STATEMENTS, standing::STATEMENTS, subscriptions::STATEMENTS].concat()
 }
 
 /// The operations of this chapter.

@@ -1,5 +1,6 @@
 //! What a receiver is told, read at the moment it is sent (spec: Delivery, "data timing").
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::vec;
 
@@ -9,7 +10,7 @@ use store::{Json, Transaction};
 use uuid::Uuid;
 
 use super::delivery::{Delivery, Told};
-use super::ledger::Claimed;
+use super::ledger::{Claimed, Subscribed};
 use super::sender::{Message, Target};
 use super::standing;
 use super::subscriptions::{DisabledReason, Stored, event_of};
@@ -18,15 +19,8 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::events::Event;
 use crate::moment::Moment;
-use crate::platform::{Record, find_record};
+use crate::platform::{Kind, Record, find_records};
 use crate::service::Service;
-use crate::values;
-
-store::statements! {
-    /// The subscription that a delivery is for.
-    SUBSCRIPTION = "select credential, event, target_url, disabled_at, doc from webhook_subscription
-        where organization_id = ?1 and id = ?2";
-}
 
 /// What is to be done about a delivery.
 pub(super) enum Prepared {
@@ -41,19 +35,19 @@ pub(super) enum Prepared {
 /// The body of a delivery.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
+struct Body<'r> {
     id: Uuid,
     event: &'static str,
     occurred_at: Moment,
-    data: Data,
+    data: Data<'r>,
 }
 
 /// What happened to whom.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Data {
+enum Data<'r> {
     /// A record, as its read returns it.
-    Record(Record),
+    Record(&'r Record),
     /// A run of a workflow step.
     Run(StepRunData),
     /// A ping.
@@ -64,61 +58,83 @@ enum Data {
     },
 }
 
-/// A delivery, and what is to be done about it.
-pub(super) struct Ready {
-    /// The delivery.
-    pub delivery: Delivery,
-    /// What is to be done.
-    pub prepared: Prepared,
-}
+/// The records that deliveries tell of, as far as they may be read.
+type Records = HashMap<(Kind, Uuid), Result<Record>>;
 
 /// Decides what is sent of claimed deliveries of one subscription, with what its credential may see now, and says so of
 /// each as soon as it is decided. What does not read is a failure of its own.
 pub(super) fn prepare(
     tx: &mut Transaction<'_>,
     service: &Service,
-    organization: Uuid,
-    subscription: Uuid,
+    subscribed: &Subscribed,
     deliveries: &mut vec::IntoIter<Claimed>,
     now: Timestamp,
-    decided: &mut dyn FnMut(Claimed, Result<Ready>),
+    decided: &mut dyn FnMut(Claimed, Result<Prepared>),
 ) -> Result<()> {
-    let mut each = |decide: &mut dyn FnMut(Uuid, &Delivery) -> Result<Prepared>| {
-        // It is taken once it is decided on: a panic leaves it with those that are left.
-        while let [Claimed { claim, doc, .. }, ..] = deliveries.as_slice() {
-            let delivery = serde_json::from_str(doc).map_err(Error::internal);
-            let ready = delivery.and_then(|delivery| Ok(Ready { prepared: decide(claim.id, &delivery)?, delivery }));
-            if let Some(claimed) = deliveries.next() {
-                decided(claimed, ready);
-            }
-        }
-        Ok(())
-    };
-    let Some(row) = tx.row(&SUBSCRIPTION, &values![organization, subscription])? else { return each(&mut |_, _| Ok(Prepared::Discard)) };
+    let Subscribed { organization, subscription, row } = subscribed;
+    let (target, credential): (String, String) = (row.get(0)?, row.get(1)?);
     if row.get::<Option<Timestamp>>(3)?.is_some() {
-        return each(&mut |_, _| Ok(Prepared::Discard));
+        each(deliveries, decided, |_, _| Ok(Prepared::Discard));
+        return Ok(());
     }
-    let caller = standing::caller_of(tx, organization, &row.get::<String>(0)?, now)?;
-    let caller = match standing::hearing(caller.as_ref(), event_of(&row, 1)?) {
+    let caller = standing::caller_of(tx, *organization, &credential, now)?;
+    let caller = match standing::hearing(caller.as_ref(), event_of(row, 2)?) {
         Ok(caller) => caller,
-        Err(reason) => return each(&mut |_, _| Ok(Prepared::Disable(reason))),
+        Err(reason) => {
+            each(deliveries, decided, |_, _| Ok(Prepared::Disable(reason)));
+            return Ok(());
+        }
     };
     let Json(Stored { secrets, .. }) = row.get(4)?;
-    let target = Arc::new(Target { address: service.targets.address(&row.get::<String>(2)?), secrets });
+    let target = Arc::new(Target { address: service.targets.address(&target), secrets });
     let mut context = Context::of_known(service.system(tx, now), caller);
-    each(&mut |id, delivery| {
-        let Some(data) = data(&mut context, subscription, delivery.told)? else { return Ok(Prepared::Discard) };
+    let records = read(&mut context, deliveries.as_slice())?;
+    each(deliveries, decided, |id, delivery| {
+        let Some(data) = data(&mut context, &records, *subscription, delivery.told)? else { return Ok(Prepared::Discard) };
         let body = Body { id, event: delivery.told.name(), occurred_at: delivery.occurred_at, data };
         let body = serde_json::to_string(&body).map_err(Error::internal)?;
         Ok(Prepared::Send(Message { id, target: target.clone(), body }))
-    })
+    });
+    Ok(())
+}
+
+/// Decides on deliveries one after another. Each is taken once it is decided on: a panic leaves it with those that are left.
+fn each(
+    deliveries: &mut vec::IntoIter<Claimed>,
+    decided: &mut dyn FnMut(Claimed, Result<Prepared>),
+    mut decide: impl FnMut(Uuid, &Delivery) -> Result<Prepared>,
+) {
+    while let [Claimed { claim, delivery, .. }, ..] = deliveries.as_slice() {
+        let prepared = delivery.as_ref().map_err(Clone::clone).and_then(|delivery| decide(claim.id, delivery));
+        if let Some(claimed) = deliveries.next() {
+            decided(claimed, prepared);
+        }
+    }
+}
+
+/// Reads the records that deliveries tell of, those of a kind together.
+fn read(context: &mut Context<'_, '_>, deliveries: &[Claimed]) -> Result<Records> {
+    let mut told: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
+    for delivery in deliveries.iter().filter_map(|claimed| claimed.delivery.as_ref().ok()) {
+        match delivery.told {
+            Told::Event { event: Event::WorkflowStep, .. } | Told::Ping { .. } => {}
+            Told::Event { kind, record_id, .. } => told.entry(kind).or_default().push(record_id),
+        }
+    }
+    let mut records = HashMap::new();
+    for (kind, ids) in told {
+        records.extend(find_records(context, kind, ids)?.into_iter().map(|(id, record)| ((kind, id), record)));
+    }
+    Ok(records)
 }
 
 /// What happened to whom; `None` where the credential cannot read it, or it is gone.
-fn data(context: &mut Context<'_, '_>, subscription: Uuid, told: Told) -> Result<Option<Data>> {
+fn data<'r>(context: &mut Context<'_, '_>, records: &'r Records, subscription: Uuid, told: Told) -> Result<Option<Data<'r>>> {
     Ok(match told {
         Told::Event { event: Event::WorkflowStep, record_id, .. } => workflow::run_data(context, record_id)?.map(Data::Run),
-        Told::Event { kind, record_id, .. } => find_record(context, kind, record_id)?.map(Data::Record),
+        Told::Event { kind, record_id, .. } => {
+            records.get(&(kind, record_id)).map(|record| record.as_ref().map(Data::Record).map_err(Clone::clone)).transpose()?
+        }
         Told::Ping { .. } => Some(Data::Ping { subscription_id: subscription }),
     })
 }

@@ -10,7 +10,9 @@ use uuid::Uuid;
 
 /// Deliveries in hand at once: being sent, or sent and not yet recorded.
 const IN_HAND: usize = 1_024;
-/// The part of what was full that one look at what is due is to fill again: a quarter. Fewer would be many looks, more would
+/// Of these to one target.
+const A_TARGET: usize = 32;
+/// How much of what is waited for is to be free before more is looked for: a quarter. Less would be many looks, more would
 /// leave a receiver waiting.
 const SEVERAL: usize = 4;
 /// How long a place that has become free waits for others, before there are as many.
@@ -32,9 +34,14 @@ impl Share {
     const fn limit(&self) -> usize {
         match self {
             Self::Organization(_) => 256,
-            Self::Host(_) => 64,
-            Self::Target(..) => 16,
+            Self::Host(_) => 128,
+            Self::Target(..) => A_TARGET,
         }
+    }
+
+    /// How many more it may have.
+    fn free(&self, used: &HashMap<Self, Used>) -> usize {
+        self.limit().saturating_sub(used.get(self).map_or(0, |used| used.count))
     }
 }
 
@@ -45,33 +52,31 @@ pub(super) struct Room(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     places: Mutex<Places>,
-    /// Something that was full has a place free.
+    /// Something that is waited for has a place free.
     some: Notify,
-    /// Something that was full has several free.
+    /// Something that is waited for has several free.
     several: Notify,
 }
 
 #[derive(Default)]
 struct Places {
     /// Deliveries in hand.
-    count: usize,
+    all: Used,
     /// Which they are, by subscription.
     in_hand: HashMap<Uuid, HashSet<Uuid>>,
     /// Those that were given back since the last look began: subscription and delivery.
     given_back: Vec<(Uuid, Uuid)>,
     shares: HashMap<Share, Used>,
-    /// Whether everything was in use since there were last several free.
-    was_full: bool,
+    /// What subscriptions have a share of, those that have something in hand or found no place for it.
+    seen: HashMap<Uuid, [Share; 3]>,
 }
 
-/// What is used of a share.
+/// What is used of the places that there are for something.
 #[derive(Default)]
 struct Used {
     count: usize,
-    /// Subscriptions seen to use it.
-    subscriptions: HashSet<Uuid>,
-    /// Whether all of it was in use since there were last several free.
-    was_full: bool,
+    /// Whether more deliveries are waiting for some.
+    are_wanted: bool,
 }
 
 /// Who sends what where to.
@@ -99,22 +104,27 @@ pub(super) struct Place {
 }
 
 impl Room {
-    /// How many more deliveries can be taken in hand.
-    pub(super) fn free(&self) -> usize {
-        IN_HAND.saturating_sub(self.places().count)
+    /// Whether no more deliveries can be taken in hand. If so, it is told when some can.
+    pub(super) fn is_full(&self) -> bool {
+        let all = &mut self.places().all;
+        let is_full = all.count >= IN_HAND;
+        all.are_wanted |= is_full;
+        is_full
     }
 
     /// Before a look at what is due: what has been given back by now is in hand no more. What is given back later may have
     /// been recorded after the look began, and be due as far as that can see: it stays in hand until the next one.
     pub(super) fn begin_look(&self) {
         let mut places = self.places();
-        for (subscription, delivery) in std::mem::take(&mut places.given_back) {
-            let Some(ids) = places.in_hand.get_mut(&subscription) else { continue };
+        let Places { in_hand, given_back, shares, seen, .. } = &mut *places;
+        for (subscription, delivery) in given_back.drain(..) {
+            let Some(ids) = in_hand.get_mut(&subscription) else { continue };
             ids.remove(&delivery);
             if ids.is_empty() {
-                places.in_hand.remove(&subscription);
+                in_hand.remove(&subscription);
             }
         }
+        seen.retain(|subscription, theirs| in_hand.contains_key(subscription) || theirs.iter().any(|share| share.free(shares) == 0));
     }
 
     /// The deliveries of a subscription that are in hand.
@@ -125,43 +135,48 @@ impl Room {
     /// Takes a delivery that is not in hand, where there is a place in all and in every share.
     pub(super) fn enter(&self, send: Send<'_>) -> Option<Place> {
         let mut places = self.places();
-        if places.count >= IN_HAND {
+        if places.all.count >= IN_HAND {
             return None;
         }
         let Send { organization, subscription, delivery, host, port } = send;
         let host: Arc<str> = host.into();
         let shares = [Share::Organization(organization), Share::Host(host.clone()), Share::Target(host, port)];
-        let mut has_room = true;
-        for share in &shares {
-            let used = places.shares.entry(share.clone()).or_default();
-            used.subscriptions.insert(subscription);
-            has_room &= used.count < share.limit();
-        }
-        if !has_room {
-            // What nothing is sent to is not kept in mind.
-            places.shares.retain(|_, used| used.count > 0);
+        places.seen.entry(subscription).or_insert_with(|| shares.clone());
+        if shares.iter().any(|share| share.free(&places.shares) == 0) {
             return None;
         }
         for share in &shares {
-            let Some(used) = places.shares.get_mut(share) else { continue };
-            used.count += 1;
-            used.was_full |= used.count >= share.limit();
+            places.shares.entry(share.clone()).or_default().count += 1;
         }
-        places.count += 1;
-        places.was_full |= places.count >= IN_HAND;
+        places.all.count += 1;
         places.in_hand.entry(subscription).or_default().insert(delivery);
         Some(Place { room: self.clone(), subscription, delivery, shares: Some(shares) })
     }
 
-    /// Subscriptions seen to use a share that has no place left.
-    pub(super) fn crowded(&self) -> HashSet<Uuid> {
+    /// How many more deliveries of a subscription there are places for, as far as it is known what it has a share of.
+    pub(super) fn free_for(&self, subscription: Uuid) -> usize {
         let places = self.places();
-        let full = places.shares.iter().filter(|(share, used)| used.count >= share.limit());
-        full.flat_map(|(_, used)| used.subscriptions.iter().copied()).collect()
+        let free = IN_HAND.saturating_sub(places.all.count).min(A_TARGET);
+        let shares = places.seen.get(&subscription);
+        shares.into_iter().flatten().map(|share| share.free(&places.shares)).min().unwrap_or(A_TARGET).min(free)
     }
 
-    /// Returns when it is worth looking for more to send: several places are free of something that was full, or one has been
-    /// for a while.
+    /// More deliveries of a subscription are waiting for places: it is told when there are any.
+    pub(super) fn want(&self, subscription: Uuid) {
+        let mut places = self.places();
+        let Places { shares, seen, .. } = &mut *places;
+        let theirs = seen.get(&subscription).into_iter().flatten();
+        let fewest = theirs.clone().map(|share| share.free(shares)).min();
+        for share in theirs.filter(|share| Some(share.free(shares)) == fewest).collect::<Vec<_>>() {
+            let mut unused = Used::default();
+            let used = shares.get_mut(share).unwrap_or(&mut unused);
+            used.are_wanted = true;
+            self.tell(used, share.limit());
+        }
+    }
+
+    /// Returns when it is worth looking for more to send: several places are free of something that is waited for, or one
+    /// has been for a while.
     pub(super) async fn freed(&self) {
         self.0.some.notified().await;
         tokio::select! {
@@ -170,15 +185,16 @@ impl Room {
         }
     }
 
-    /// Tells of a place that has become free in what was full, of which `count` of `limit` are in use; whether it still
-    /// counts as full.
-    fn tell(&self, count: usize, limit: usize) -> bool {
-        let are_several = count <= limit - limit / SEVERAL;
-        self.0.some.notify_one();
-        if are_several {
-            self.0.several.notify_one();
+    /// Tells of free places, if they are wanted; once there are several it has been told.
+    fn tell(&self, used: &mut Used, limit: usize) {
+        if !used.are_wanted || used.count >= limit {
+            return;
         }
-        !are_several
+        self.0.some.notify_one();
+        if used.count <= limit - limit / SEVERAL {
+            self.0.several.notify_one();
+            used.are_wanted = false;
+        }
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
@@ -194,9 +210,7 @@ impl Place {
         for share in &shares {
             let Some(used) = places.shares.get_mut(share) else { continue };
             used.count = used.count.saturating_sub(1);
-            if used.was_full {
-                used.was_full = self.room.tell(used.count, share.limit());
-            }
+            self.room.tell(used, share.limit());
             if used.count == 0 {
                 places.shares.remove(share);
             }
@@ -208,10 +222,8 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.leave();
         let mut places = self.room.places();
-        places.count = places.count.saturating_sub(1);
-        if places.was_full {
-            places.was_full = self.room.tell(places.count, IN_HAND);
-        }
+        places.all.count = places.all.count.saturating_sub(1);
+        self.room.tell(&mut places.all, IN_HAND);
         places.given_back.push((self.subscription, self.delivery));
     }
 }
@@ -247,71 +259,104 @@ mod tests {
     fn a_target_a_host_and_an_organization_take_a_part_of_the_room_only() {
         let room = Room::default();
         let target = fill(&room, |number| (number, "slow.example".into(), 443));
-        assert_eq!(target.len(), 16);
+        assert_eq!(target.len(), 32);
         let host = fill(&room, |number| (number, "slow.example".into(), 1_000 + u16::try_from(number).unwrap()));
-        assert_eq!(host.len(), 64 - 16);
+        assert_eq!(host.len(), 128 - 32);
         let organization = fill(&room, |number| (7_777, format!("{number}.example"), 443));
         assert_eq!(organization.len(), 256);
         assert!(room.enter(to("quick.example", 443, 1, 1)).is_some());
     }
 
     #[test]
-    fn the_crowded_are_those_who_share_what_is_full() {
+    fn a_subscription_has_as_many_places_as_are_left_of_what_it_shares() {
         let room = Room::default();
+        let free = |number: usize| room.free_for(id(10_000 + number));
+        assert_eq!(free(0), 32, "nothing is known of it");
         let mut places = fill(&room, |number| (number, "slow.example".into(), 443));
         let other = room.enter(to("quick.example", 443, 1, 5_000));
-        let mut crowded: Vec<_> = room.crowded().into_iter().collect();
-        crowded.sort();
-        // The sixteen that have places, and the one that got none.
-        assert_eq!(crowded, (10_000..10_017).map(id).collect::<Vec<_>>());
+        // Those that have places, the one that got none, and one to another target.
+        assert_eq!([free(0), free(31), free(32), free(5_000)], [0, 0, 0, 31]);
+        room.begin_look();
+        assert_eq!(free(32), 0, "what is full is kept in mind");
         places.pop();
-        assert!(room.crowded().is_empty());
+        assert_eq!([free(0), free(31), free(32)], [1, 1, 1]);
         drop((places, other));
-        assert!(room.places().shares.is_empty());
+        room.begin_look();
+        assert!(room.places().shares.is_empty() && room.places().seen.is_empty());
     }
 
     #[test]
     fn the_room_is_full_at_some_point_and_empty_again_later() {
         let room = Room::default();
         let places = fill(&room, |number| (number % 16, format!("{}.example", number % 256), 443));
-        assert_eq!((places.len(), room.free()), (IN_HAND, 0));
+        assert_eq!((places.len(), room.is_full(), room.free_for(id(10_000))), (IN_HAND, true, 0));
         drop(places);
         room.begin_look();
-        assert_eq!(room.free(), IN_HAND);
-        assert!(room.crowded().is_empty() && room.places().shares.is_empty() && room.places().in_hand.is_empty());
+        assert!(!room.is_full() && room.places().all.count == 0);
+        assert!(room.places().shares.is_empty() && room.places().seen.is_empty() && room.places().in_hand.is_empty());
     }
 
     #[test]
     fn what_has_been_answered_leaves_its_place_and_stays_in_hand() {
         let room = Room::default();
+        let in_hand = || {
+            let ids = room.in_hand(id(10_000));
+            (room.places().all.count, ids)
+        };
         let mut places = fill(&room, |_| (1, "slow.example".into(), 443));
         places[0].leave();
-        assert_eq!((room.free(), room.in_hand(id(10_000))), (IN_HAND - 16, vec![id(20_000)]));
-        assert!(room.crowded().is_empty());
-        let another = room.enter(to("slow.example", 443, 1, 16)).unwrap();
-        assert_eq!(room.free(), IN_HAND - 17);
+        assert_eq!((in_hand(), room.free_for(id(10_000))), ((32, vec![id(20_000)]), 1));
+        let another = room.enter(to("slow.example", 443, 1, 32)).unwrap();
+        assert_eq!(in_hand(), (33, vec![id(20_000)]));
         places.remove(0);
-        assert_eq!((room.free(), room.in_hand(id(10_000))), (IN_HAND - 16, vec![id(20_000)]), "for the look that goes on");
+        assert_eq!(in_hand(), (32, vec![id(20_000)]), "for the look that goes on");
         room.begin_look();
-        assert_eq!((room.free(), room.in_hand(id(10_000))), (IN_HAND - 16, vec![]));
+        assert_eq!(in_hand(), (32, vec![]));
         drop((places, another));
-        assert_eq!(room.free(), IN_HAND);
+        assert_eq!(in_hand(), (0, vec![]));
     }
 
-    #[tokio::test]
-    async fn a_look_is_worth_it_when_several_places_of_what_was_full_are_free_or_one_has_been_for_a_while() {
+    #[tokio::test(start_paused = true)]
+    async fn a_look_is_worth_it_when_several_places_that_are_wanted_are_free_or_one_has_been_for_a_while() {
         let room = Room::default();
-        drop(room.enter(to("quick.example", 443, 2, 100)));
-        assert!(!is_freed(&room).await, "nothing was full, so nothing waits for a place");
         let mut places = fill(&room, |_| (1, "slow.example".into(), 443));
-        places.truncate(12);
-        assert!(is_freed(&room).await);
         places.pop();
-        assert!(!is_freed(&room).await, "it has not been full since");
-        places.extend(fill(&room, |_| (1, "slow.example".into(), 443)));
-        places.pop();
-        assert!(!is_freed(&room).await);
-        places.pop();
+        assert!(!is_freed(&room).await, "nothing waits for a place");
+        room.want(id(10_000));
         room.freed().await;
+        places.truncate(25);
+        assert!(!is_freed(&room).await, "seven are not enough to look at once");
+        places.truncate(24);
+        assert!(is_freed(&room).await);
+        places.truncate(16);
+        assert!(!is_freed(&room).await, "that has been told");
+        room.want(id(10_000));
+        assert!(is_freed(&room).await, "enough are free already");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_told_of_while_nothing_is_free() {
+        let room = Room::default();
+        let places = fill(&room, |number| (number, "slow.example".into(), 443));
+        // One that has a place, one that got none, one that nothing is known of.
+        for number in [10_000, 10_032, 10_900] {
+            room.want(id(number));
+        }
+        let waited = tokio::time::timeout(2 * LINGER, room.freed()).await;
+        assert!(waited.is_err());
+        drop(places);
+        assert!(is_freed(&room).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_room_that_was_full_tells_when_it_has_places() {
+        let room = Room::default();
+        let mut places = fill(&room, |number| (number % 16, format!("{}.example", number % 256), 443));
+        places.truncate(IN_HAND - 1);
+        assert!(!is_freed(&room).await && !room.is_full(), "nothing waits");
+        places.extend(room.enter(to("quick.example", 443, 900, 900)));
+        assert!(room.is_full());
+        places.truncate(IN_HAND - IN_HAND / 4);
+        assert!(is_freed(&room).await);
     }
 }

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 pub use error::{Error, Result};
 pub use statement::Statement;
-pub use value::{FromColumn, Json, RawJson, Row, Value};
+pub use value::{FromColumn, Json, Row, Value};
 
 /// How long work may wait for a connection, or for another writer, before it is refused as [`Error::Unavailable`].
 pub const WAIT_LIMIT: Duration = Duration::from_millis(4_000);

@@ -164,9 +164,8 @@ pub trait FromColumn: Sized {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
-/// A JSON column as text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RawJson(pub String);
+/// A JSON column of PostgreSQL as text.
+struct RawJson<'a>(&'a str);
 
 fn misfit(wanted: &str, found: &Sqlite) -> Error {
     Error::Defect(format!("a column holds {found:?} where {wanted} was expected"))
@@ -236,29 +235,16 @@ impl FromColumn for Timestamp {
     }
 }
 
-impl<'a> FromSql<'a> for RawJson {
+impl<'a> FromSql<'a> for RawJson<'a> {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
         match raw.split_first() {
-            Some((&JSONB_VERSION, text)) => Ok(Self(std::str::from_utf8(text)?.to_owned())),
+            Some((&JSONB_VERSION, text)) => Ok(Self(std::str::from_utf8(text)?)),
             _ => Err("an unknown jsonb version".into()),
         }
     }
 
     fn accepts(ty: &Type) -> bool {
         *ty == Type::JSONB
-    }
-}
-
-impl FromColumn for RawJson {
-    fn from_sqlite(value: &Sqlite) -> Result<Self> {
-        match value {
-            Sqlite::Text(text) => Ok(Self(text.clone())),
-            other => Err(misfit("JSON", other)),
-        }
-    }
-
-    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
-        Ok(row.try_get(index)?)
     }
 }
 
@@ -275,7 +261,7 @@ impl<T: DeserializeOwned> FromColumn for Json<T> {
     }
 
     fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
-        parse(&row.try_get::<_, RawJson>(index)?.0)
+        parse(row.try_get::<_, RawJson<'_>>(index)?.0)
     }
 }
 
