@@ -4,9 +4,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
-use crate::support::{Api, App};
+use crate::support::{Api, App, new_id, reservation};
 
 /// More than any buffer between two processes, far less than a flood.
 const A_FLOOD: usize = 64 << 20;
@@ -162,6 +163,11 @@ async fn subscribe(api: &Api, receiver: &RawReceiver) {
     api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": receiver.url })).await.data();
 }
 
+/// New reservations of a flat, to be synced together.
+fn reservations(flat: Uuid, count: usize) -> Value {
+    (0..count).map(|_| json!({ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat)) })).collect()
+}
+
 /// Waits until this holds, with the pauses between attempts left out: the clock is moved rather than waited for.
 async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..1_200 {
@@ -279,6 +285,41 @@ with_authority! {
         assert!(modern.seen.connections.load(Ordering::Relaxed) <= AT_ONCE, "{:?} connections", modern.seen.connections);
     }
 
+    "20s" async fn what_waits_for_a_place_is_sent_when_there_is_one(app: App, authority: Authority) {
+        // Many times what may be under way at once.
+        const EVENTS: usize = 640;
+        let org = app.org().await;
+        let receiver = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
+        subscribe(&org.key().await, &receiver).await;
+        let flat = org.property(None, &[]).await;
+        org.sync(reservations(flat, EVENTS)).await.data();
+        // A look a second alone would take twice as long.
+        let all = async {
+            while receiver.seen.count() < EVENTS {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), all).await.expect("places to be taken as soon as they are free");
+        assert!(receiver.seen.attempts().len() == EVENTS && receiver.seen.attempts().values().all(|count| *count == 1), "each once");
+    }
+
+    "20s" async fn many_subscriptions_to_one_target_have_their_turn(app: App, authority: Authority) {
+        // More than are looked at together, of which few have a place.
+        const CREDENTIALS: usize = 3;
+        let org = app.org().await;
+        let receiver = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
+        for _ in 0..CREDENTIALS {
+            let api = org.key().await;
+            for _ in 0..100 {
+                subscribe(&api, &receiver).await;
+            }
+        }
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        until(&app, "all are told", async || receiver.seen.count() == 100 * CREDENTIALS).await;
+        assert_eq!(receiver.seen.attempts().len(), 100 * CREDENTIALS, "each once");
+    }
+
     "500ms" async fn a_failed_delivery_counts_once_after_its_fifth_attempt(app: App, authority: Authority) {
         let org = app.org().await;
         let api = org.key().await;
@@ -299,10 +340,7 @@ with_authority! {
         let broken = authority.receiver(Presents::Right, Act::Say(answer("500 Oh"))).await;
         subscribe(&api, &broken).await;
         let flat = org.property(None, &[]).await;
-        let records: Vec<Value> = (0..60)
-            .map(|_| json!({ "kind": "reservation", "id": crate::support::new_id(), "data": crate::support::reservation(Some(flat)) }))
-            .collect();
-        org.sync(json!(records)).await.data();
+        org.sync(reservations(flat, 60)).await.data();
         until(&app, "it is disabled", async || !api.get("/webhook-subscriptions").await.data()[0]["disabledAt"].is_null()).await;
         let row = api.get("/webhook-subscriptions").await.data()[0].clone();
         assert_eq!((&row["consecutiveFailures"], &row["disabledReason"]), (&json!(50), &json!("failures")));
