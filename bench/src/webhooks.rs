@@ -23,15 +23,15 @@ use crate::server::{PLATFORM_KEY, Server};
 /// To how many receivers deliveries go.
 struct Fan {
     receivers: usize,
-    /// As many as the dispatcher has under way at once (`Share::limit` in `src/webhooks/room.rs`): to one port, which is one
-    /// receiver, and to one host, which all of them are on.
+    /// As many as the dispatcher has under way at once (`Share::limit` in `src/webhooks/room.rs`): to one quick port, which is
+    /// one receiver, and to one host, which all of them are on.
     under_way: usize,
     /// How many deliveries make a second of a round.
     a_second: u32,
 }
 
 const FANS: [Fan; 2] =
-    [Fan { receivers: 1, under_way: 32, a_second: 2_500 }, Fan { receivers: BACKLOGGED, under_way: 128, a_second: 5_000 }];
+    [Fan { receivers: 1, under_way: 64, a_second: 2_500 }, Fan { receivers: BACKLOGGED, under_way: 128, a_second: 5_000 }];
 /// The part of a bare loop's rate that deliveries are to reach.
 const THROUGHPUT_TARGET: f64 = 0.4;
 

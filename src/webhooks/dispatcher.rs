@@ -162,7 +162,7 @@ impl Dispatcher {
     /// Deals with one delivery. Where that fails it is claimed anew: nothing is lost.
     async fn deliver(self, job: Job) {
         let Job { organization, subscription, claim, mut place, ready } = job;
-        let attempted = self.attempt(ready).await;
+        let attempted = self.attempt(ready, &mut place).await;
         place.leave();
         match attempted {
             Ok((delivery, settlement)) => {
@@ -178,10 +178,10 @@ impl Dispatcher {
     }
 
     /// Makes an attempt at a delivery, where there is something to send; what is to be recorded.
-    async fn attempt(&self, ready: Result<(Delivery, Prepared)>) -> Result<(Delivery, Settlement)> {
+    async fn attempt(&self, ready: Result<(Delivery, Prepared)>, place: &mut Place) -> Result<(Delivery, Settlement)> {
         let (mut delivery, prepared) = ready?;
         let settlement = match prepared {
-            Prepared::Send(message) => self.send(message, &mut delivery).await?,
+            Prepared::Send(message) => self.send(message, &mut delivery, place).await?,
             Prepared::Discard => Settlement::Over(Status::Discarded),
             Prepared::Disable(reason) => Settlement::Disabled(reason, Status::Discarded),
         };
@@ -189,11 +189,12 @@ impl Dispatcher {
     }
 
     /// Makes one attempt and notes it in the delivery; what is to be recorded.
-    async fn send(&self, message: Message, delivery: &mut Delivery) -> Result<Settlement> {
+    async fn send(&self, message: Message, delivery: &mut Delivery, place: &mut Place) -> Result<Settlement> {
         let service = &self.0.service;
         let (began, started) = (service.clock.now(), service.clock.elapsed());
         let answer = self.0.sender.post(message, began).await?;
         let took = service.clock.elapsed().saturating_sub(started);
+        place.leave_after(took);
         delivery.attempts.push(answer.attempt(Moment(began), took));
         let outcome = delivery.outcome(&answer, service.settings.webhook_retry_base, service.ids.fraction());
         metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome.name()).increment(1);

@@ -282,7 +282,8 @@ fn fitting(
         let delivery = row.get(2).map(|Json(delivery)| delivery).map_err(Error::from);
         claimed.push(Claimed { claim: Claim { id, leased_until }, delivery, place });
     }
-    if rows.len() >= free {
+    // There are more, or have become fewer places meanwhile.
+    if rows.len() >= free || claimed.len() < rows.len() {
         room.want(subscription);
     }
     Ok((!claimed.is_empty()).then_some(Batch { subscribed, claimed }))

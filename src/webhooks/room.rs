@@ -10,11 +10,13 @@ use uuid::Uuid;
 
 /// Deliveries in hand at once: being sent, or sent and not yet recorded.
 const IN_HAND: usize = 1_024;
-/// Of these to one target.
-const A_TARGET: usize = 32;
-/// How much of what is waited for is to be free before more is looked for: a quarter. Less would be many looks, more would
-/// leave a receiver waiting.
-const SEVERAL: usize = 4;
+/// Of these to one target, however slow it is.
+const LEAST_TO_ONE: usize = 16;
+/// However quick it is.
+const MOST_TO_ONE: usize = 64;
+/// So many free places of what is waited for are worth looking for more to send, or half of all where these are fewer. With
+/// fewer there would be many looks, with more a receiver would wait.
+const SEVERAL: usize = 32;
 /// How long a place that has become free waits for others, before there are as many.
 const LINGER: Duration = Duration::from_millis(1);
 
@@ -31,18 +33,28 @@ enum Share {
 
 impl Share {
     /// How many deliveries under way it may have.
-    const fn limit(&self) -> usize {
+    fn limit(&self, used: &Used) -> usize {
         match self {
             Self::Organization(_) => 256,
             Self::Host(_) => 128,
-            Self::Target(..) => A_TARGET,
+            Self::Target(..) => to_one(used.took),
         }
     }
 
     /// How many more it may have.
-    fn free(&self, used: &HashMap<Self, Used>) -> usize {
-        self.limit().saturating_sub(used.get(self).map_or(0, |used| used.count))
+    fn free(&self, shares: &HashMap<Self, Used>) -> usize {
+        let unused = Used::default();
+        let used = shares.get(self).unwrap_or(&unused);
+        self.limit(used).saturating_sub(used.count)
     }
+}
+
+/// How many deliveries may be under way to one target, the last of which took so long: as many as it would answer in a
+/// second one after another. A receiver that deals with one at a time has that much before it, and not what it could not
+/// answer before its time is up.
+fn to_one(took: Option<Duration>) -> usize {
+    let in_a_second = took.map_or(0, |took| Duration::from_secs(1).as_nanos() / took.as_nanos().max(1));
+    usize::try_from(in_a_second).unwrap_or(usize::MAX).clamp(LEAST_TO_ONE, MOST_TO_ONE)
 }
 
 /// The places for deliveries of this process.
@@ -77,6 +89,8 @@ struct Used {
     count: usize,
     /// Whether more deliveries are waiting for some.
     are_wanted: bool,
+    /// How long the last attempt took.
+    took: Option<Duration>,
 }
 
 /// Who sends what where to.
@@ -156,9 +170,9 @@ impl Room {
     /// How many more deliveries of a subscription there are places for, as far as it is known what it has a share of.
     pub(super) fn free_for(&self, subscription: Uuid) -> usize {
         let places = self.places();
-        let free = IN_HAND.saturating_sub(places.all.count).min(A_TARGET);
-        let shares = places.seen.get(&subscription);
-        shares.into_iter().flatten().map(|share| share.free(&places.shares)).min().unwrap_or(A_TARGET).min(free)
+        let shares = places.seen.get(&subscription).into_iter().flatten();
+        let free = shares.map(|share| share.free(&places.shares)).min().unwrap_or(LEAST_TO_ONE);
+        free.min(IN_HAND.saturating_sub(places.all.count))
     }
 
     /// More deliveries of a subscription are waiting for places: it is told when there are any.
@@ -171,7 +185,7 @@ impl Room {
             let mut unused = Used::default();
             let used = shares.get_mut(share).unwrap_or(&mut unused);
             used.are_wanted = true;
-            self.tell(used, share.limit());
+            self.tell(used, share.limit(used));
         }
     }
 
@@ -191,7 +205,7 @@ impl Room {
             return;
         }
         self.0.some.notify_one();
-        if used.count <= limit - limit / SEVERAL {
+        if limit - used.count >= SEVERAL.min(limit / 2) {
             self.0.several.notify_one();
             used.are_wanted = false;
         }
@@ -203,14 +217,20 @@ impl Room {
 }
 
 impl Place {
-    /// The receiver has answered, or nothing is sent: another delivery may take the place. This one stays in hand.
+    /// Nothing is sent, or no longer: another delivery may take the place. This one stays in hand.
     pub(super) fn leave(&mut self) {
-        let Some(shares) = self.shares.take() else { return };
+        self.leave_after(None);
+    }
+
+    /// As [`Self::leave`], after an attempt that took so long.
+    pub(super) fn leave_after(&mut self, took: impl Into<Option<Duration>>) {
+        let (Some(shares), took) = (self.shares.take(), took.into()) else { return };
         let mut places = self.room.places();
         for share in &shares {
             let Some(used) = places.shares.get_mut(share) else { continue };
             used.count = used.count.saturating_sub(1);
-            self.room.tell(used, share.limit());
+            used.took = took.or(used.took);
+            self.room.tell(used, share.limit(used));
             if used.count == 0 {
                 places.shares.remove(share);
             }
@@ -259,9 +279,9 @@ mod tests {
     fn a_target_a_host_and_an_organization_take_a_part_of_the_room_only() {
         let room = Room::default();
         let target = fill(&room, |number| (number, "slow.example".into(), 443));
-        assert_eq!(target.len(), 32);
+        assert_eq!(target.len(), 16);
         let host = fill(&room, |number| (number, "slow.example".into(), 1_000 + u16::try_from(number).unwrap()));
-        assert_eq!(host.len(), 128 - 32);
+        assert_eq!(host.len(), 128 - 16);
         let organization = fill(&room, |number| (7_777, format!("{number}.example"), 443));
         assert_eq!(organization.len(), 256);
         assert!(room.enter(to("quick.example", 443, 1, 1)).is_some());
@@ -271,18 +291,38 @@ mod tests {
     fn a_subscription_has_as_many_places_as_are_left_of_what_it_shares() {
         let room = Room::default();
         let free = |number: usize| room.free_for(id(10_000 + number));
-        assert_eq!(free(0), 32, "nothing is known of it");
+        assert_eq!(free(0), 16, "nothing is known of it");
         let mut places = fill(&room, |number| (number, "slow.example".into(), 443));
         let other = room.enter(to("quick.example", 443, 1, 5_000));
         // Those that have places, the one that got none, and one to another target.
-        assert_eq!([free(0), free(31), free(32), free(5_000)], [0, 0, 0, 31]);
+        assert_eq!([free(0), free(15), free(16), free(5_000)], [0, 0, 0, 15]);
         room.begin_look();
-        assert_eq!(free(32), 0, "what is full is kept in mind");
+        assert_eq!(free(16), 0, "what is full is kept in mind");
         places.pop();
-        assert_eq!([free(0), free(31), free(32)], [1, 1, 1]);
+        assert_eq!([free(0), free(15), free(16)], [1, 1, 1]);
         drop((places, other));
         room.begin_look();
         assert!(room.places().shares.is_empty() && room.places().seen.is_empty());
+    }
+
+    #[test]
+    fn a_quick_target_has_more_places_than_a_slow_one() {
+        let milliseconds = |number| to_one(Some(Duration::from_millis(number)));
+        assert_eq!([0, 1, 15, 16, 25, 62, 63, 10_000].map(milliseconds), [64, 64, 64, 62, 40, 16, 16, 16]);
+        assert_eq!(to_one(None), 16);
+        let room = Room::default();
+        let free = || room.free_for(id(10_000));
+        let mut places = fill(&room, |_| (1, "some.example".into(), 443));
+        assert_eq!((places.len(), free()), (16, 0));
+        places[0].leave();
+        assert_eq!(free(), 1, "nothing was sent, which says nothing");
+        places[1].leave_after(Duration::from_millis(5));
+        assert_eq!(free(), 64 - 14);
+        places.extend(fill(&room, |_| (1, "some.example".into(), 443)));
+        places[2].leave_after(Duration::from_millis(500));
+        assert_eq!(free(), 0, "it has become slow");
+        drop(places);
+        assert_eq!(free(), 16, "and is forgotten with what is under way to it");
     }
 
     #[test]
@@ -305,13 +345,13 @@ mod tests {
         };
         let mut places = fill(&room, |_| (1, "slow.example".into(), 443));
         places[0].leave();
-        assert_eq!((in_hand(), room.free_for(id(10_000))), ((32, vec![id(20_000)]), 1));
-        let another = room.enter(to("slow.example", 443, 1, 32)).unwrap();
-        assert_eq!(in_hand(), (33, vec![id(20_000)]));
+        assert_eq!((in_hand(), room.free_for(id(10_000))), ((16, vec![id(20_000)]), 1));
+        let another = room.enter(to("slow.example", 443, 1, 16)).unwrap();
+        assert_eq!(in_hand(), (17, vec![id(20_000)]));
         places.remove(0);
-        assert_eq!(in_hand(), (32, vec![id(20_000)]), "for the look that goes on");
+        assert_eq!(in_hand(), (16, vec![id(20_000)]), "for the look that goes on");
         room.begin_look();
-        assert_eq!(in_hand(), (32, vec![]));
+        assert_eq!(in_hand(), (16, vec![]));
         drop((places, another));
         assert_eq!(in_hand(), (0, vec![]));
     }
@@ -324,14 +364,24 @@ mod tests {
         assert!(!is_freed(&room).await, "nothing waits for a place");
         room.want(id(10_000));
         room.freed().await;
-        places.truncate(25);
+        places.truncate(9);
         assert!(!is_freed(&room).await, "seven are not enough to look at once");
-        places.truncate(24);
+        places.truncate(8);
         assert!(is_freed(&room).await);
-        places.truncate(16);
+        places.truncate(4);
         assert!(!is_freed(&room).await, "that has been told");
         room.want(id(10_000));
         assert!(is_freed(&room).await, "enough are free already");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_target_that_turns_out_to_be_quick_has_places_at_once() {
+        let room = Room::default();
+        let mut places = fill(&room, |_| (1, "quick.example".into(), 443));
+        room.want(id(10_000));
+        assert!(!is_freed(&room).await);
+        places[0].leave_after(Duration::from_millis(1));
+        assert!(is_freed(&room).await);
     }
 
     #[tokio::test(start_paused = true)]
@@ -339,7 +389,7 @@ mod tests {
         let room = Room::default();
         let places = fill(&room, |number| (number, "slow.example".into(), 443));
         // One that has a place, one that got none, one that nothing is known of.
-        for number in [10_000, 10_032, 10_900] {
+        for number in [10_000, 10_016, 10_900] {
             room.want(id(number));
         }
         let waited = tokio::time::timeout(2 * LINGER, room.freed()).await;
@@ -356,7 +406,7 @@ mod tests {
         assert!(!is_freed(&room).await && !room.is_full(), "nothing waits");
         places.extend(room.enter(to("quick.example", 443, 900, 900)));
         assert!(room.is_full());
-        places.truncate(IN_HAND - IN_HAND / 4);
+        places.truncate(IN_HAND - SEVERAL);
         assert!(is_freed(&room).await);
     }
 }
