@@ -163,7 +163,7 @@ impl Dispatcher {
     async fn deliver(self, job: Job) {
         let Job { organization, subscription, claim, mut place, ready } = job;
         let attempted = self.attempt(ready, &mut place).await;
-        place.leave();
+        place.leave(None);
         match attempted {
             Ok((delivery, settlement)) => {
                 let entry = Entry { claim, delivery, settlement };
@@ -194,7 +194,7 @@ impl Dispatcher {
         let (began, started) = (service.clock.now(), service.clock.elapsed());
         let answer = self.0.sender.post(message, began).await?;
         let took = service.clock.elapsed().saturating_sub(started);
-        place.leave_after(took);
+        place.leave(Some(took));
         delivery.attempts.push(answer.attempt(Moment(began), took));
         let outcome = delivery.outcome(&answer, service.settings.webhook_retry_base, service.ids.fraction());
         metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome.name()).increment(1);

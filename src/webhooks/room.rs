@@ -179,9 +179,12 @@ impl Room {
     pub(super) fn want(&self, subscription: Uuid) {
         let mut places = self.places();
         let Places { shares, seen, .. } = &mut *places;
-        let theirs = seen.get(&subscription).into_iter().flatten();
-        let fewest = theirs.clone().map(|share| share.free(shares)).min();
-        for share in theirs.filter(|share| Some(share.free(shares)) == fewest).collect::<Vec<_>>() {
+        let Some(theirs) = seen.get(&subscription) else { return };
+        let fewest = theirs.iter().map(|share| share.free(shares)).min();
+        for share in theirs {
+            if Some(share.free(shares)) != fewest {
+                continue;
+            }
             let mut unused = Used::default();
             let used = shares.get_mut(share).unwrap_or(&mut unused);
             used.are_wanted = true;
@@ -217,14 +220,10 @@ impl Room {
 }
 
 impl Place {
-    /// Nothing is sent, or no longer: another delivery may take the place. This one stays in hand.
-    pub(super) fn leave(&mut self) {
-        self.leave_after(None);
-    }
-
-    /// As [`Self::leave`], after an attempt that took so long.
-    pub(super) fn leave_after(&mut self, took: impl Into<Option<Duration>>) {
-        let (Some(shares), took) = (self.shares.take(), took.into()) else { return };
+    /// Nothing is sent, or no longer, after an attempt that took so long: another delivery may take the place. This one
+    /// stays in hand.
+    pub(super) fn leave(&mut self, took: Option<Duration>) {
+        let Some(shares) = self.shares.take() else { return };
         let mut places = self.room.places();
         for share in &shares {
             let Some(used) = places.shares.get_mut(share) else { continue };
@@ -240,7 +239,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.leave();
+        self.leave(None);
         let mut places = self.room.places();
         places.all.count = places.all.count.saturating_sub(1);
         self.room.tell(&mut places.all, IN_HAND);
@@ -314,12 +313,12 @@ mod tests {
         let free = || room.free_for(id(10_000));
         let mut places = fill(&room, |_| (1, "some.example".into(), 443));
         assert_eq!((places.len(), free()), (16, 0));
-        places[0].leave();
+        places[0].leave(None);
         assert_eq!(free(), 1, "nothing was sent, which says nothing");
-        places[1].leave_after(Duration::from_millis(5));
+        places[1].leave(Some(Duration::from_millis(5)));
         assert_eq!(free(), 64 - 14);
         places.extend(fill(&room, |_| (1, "some.example".into(), 443)));
-        places[2].leave_after(Duration::from_millis(500));
+        places[2].leave(Some(Duration::from_millis(500)));
         assert_eq!(free(), 0, "it has become slow");
         drop(places);
         assert_eq!(free(), 16, "and is forgotten with what is under way to it");
@@ -344,7 +343,7 @@ mod tests {
             (room.places().all.count, ids)
         };
         let mut places = fill(&room, |_| (1, "slow.example".into(), 443));
-        places[0].leave();
+        places[0].leave(None);
         assert_eq!((in_hand(), room.free_for(id(10_000))), ((16, vec![id(20_000)]), 1));
         let another = room.enter(to("slow.example", 443, 1, 16)).unwrap();
         assert_eq!(in_hand(), (17, vec![id(20_000)]));
@@ -380,7 +379,7 @@ mod tests {
         let mut places = fill(&room, |_| (1, "quick.example".into(), 443));
         room.want(id(10_000));
         assert!(!is_freed(&room).await);
-        places[0].leave_after(Duration::from_millis(1));
+        places[0].leave(Some(Duration::from_millis(1)));
         assert!(is_freed(&room).await);
     }
 
