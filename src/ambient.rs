@@ -95,6 +95,12 @@ impl Ids {
         bytes
     }
 
+    /// A step forward of a revision: at least 1 and at most 2³¹, so that 2³² of them fit into a revision.
+    #[must_use]
+    pub fn step(&self) -> i64 {
+        i64::from(random().next_u32() >> 1) + 1
+    }
+
     /// A number between 0 and 1, for jitter.
     #[must_use]
     pub fn fraction(&self) -> f64 {

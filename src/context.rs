@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use store::{Row, Statement, Transaction, Value};
 use uuid::Uuid;
 
-use crate::access::{Access, Identified, Organization, Permission, Reach, Settings};
+use crate::access::{Access, Identified, Organization, Permission, Reach};
 use crate::ambient::Ids;
 use crate::error::{Error, Result};
 use crate::guest::Setups;
@@ -12,12 +12,13 @@ use crate::operation::Touches;
 use crate::platform::Photos;
 
 store::statements! {
-    /// Begins every write: writers of one organization queue up here, and its revision names the state they leave.
-    LOCK_ORGANIZATION = "update organization set revision = revision + 1 where id = ?1 returning doc, revision";
+    /// Begins every write: writers of one organization queue up here. The revision goes forward by a random step, so that
+    /// it names the state they leave: were it a count, a database that has lost commits would give its numbers twice.
+    LOCK_ORGANIZATION = "update organization set revision = revision + ?2 where id = ?1 returning doc, revision";
     /// The same for a write that changes nothing configured.
-    LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + 1 where id = ?1 returning doc, revision";
+    LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + ?2 where id = ?1 returning doc, revision";
     /// Notes that something configured, or what that refers to, changed after all.
-    RAISE_CONFIGURATION = "update organization set revision = revision + 1 where id = ?1";
+    RAISE_CONFIGURATION = "update organization set revision = revision + ?2 where id = ?1";
     /// An organization, for a read.
     ORGANIZATION = "select doc, revision from organization where id = ?1";
 }
@@ -56,10 +57,19 @@ pub struct Wakes {
 }
 
 impl System<'_, '_> {
-    /// Locks an organization, as every write on one begins; what it has set, or `None` where it is not there yet.
-    pub fn lock(&mut self, organization: Uuid) -> Result<Option<Settings>> {
-        let row = self.tx.row(&LOCK_ORGANIZATION, &[organization.into()])?;
-        Ok(row.map(|row| row.get(0).map(|store::Json(settings)| settings)).transpose()?)
+    /// Locks an organization, as every write on one begins, and raises the revision of what is to change. `None` where it is
+    /// not there yet.
+    pub fn lock(&mut self, organization: Uuid, touches: Touches) -> Result<Option<Locked>> {
+        let step = self.ids.step();
+        let statement = match touches {
+            Touches::Configuration => &LOCK_ORGANIZATION,
+            Touches::Stream => &LOCK_FOR_STREAM,
+        };
+        let Some(row) = self.tx.row(statement, &[organization.into(), step.into()])? else { return Ok(None) };
+        let store::Json(settings) = row.get(0)?;
+        let revision: i64 = row.get(1)?;
+        let found = if touches == Touches::Configuration { revision - step } else { revision };
+        Ok(Some(Locked { organization: Organization { id: organization, settings }, revision, found, touches }))
     }
 
     /// A fresh id.
@@ -67,6 +77,17 @@ impl System<'_, '_> {
     pub fn new_id(&self) -> Uuid {
         self.ids.uuid(self.now)
     }
+}
+
+/// An organization that a transaction has locked.
+pub struct Locked {
+    /// The organization, and its settings.
+    pub organization: Organization,
+    /// Of what is configured, once this is committed.
+    revision: i64,
+    /// The revision of what is configured that the lock was taken on.
+    pub found: i64,
+    touches: Touches,
 }
 
 /// An open transaction within one organization.
@@ -78,28 +99,40 @@ pub struct Context<'c, 't> {
     pub access: &'c Access,
     /// Of what is configured.
     revision: i64,
+    /// What the revision was raised for when the transaction was opened; none where it only reads.
+    opened_for: Option<Touches>,
     touches_configuration: bool,
 }
 
 impl<'c, 't> Context<'c, 't> {
     /// Opens an organization for reading.
     pub fn for_reading(system: System<'c, 't>, organization: Uuid, access: &'c Access) -> Result<Self> {
-        Self::open(system, organization, access, &ORGANIZATION, false)
+        let row = system.tx.row(&ORGANIZATION, &[organization.into()])?.ok_or_else(|| Error::not_found("Organization"))?;
+        let store::Json(settings) = row.get(0)?;
+        let organization = Organization { id: organization, settings };
+        Ok(Self { system, organization, access, revision: row.get(1)?, opened_for: None, touches_configuration: false })
     }
 
     /// The organization of a caller that has been identified already, for reading on.
     #[must_use]
     pub fn of_known(system: System<'c, 't>, identified: &'c Identified) -> Self {
         let Identified { access, organization, revisions, .. } = identified;
-        Self { system, organization: organization.clone(), access, revision: revisions.configuration, touches_configuration: false }
+        let (organization, revision) = (organization.clone(), revisions.configuration);
+        Self { system, organization, access, revision, opened_for: None, touches_configuration: false }
     }
 
     /// Opens an organization for writing: locks it and raises the revision of what is to change.
-    pub fn for_writing(system: System<'c, 't>, organization: Uuid, access: &'c Access, touches: Touches) -> Result<Self> {
-        match touches {
-            Touches::Configuration => Self::open(system, organization, access, &LOCK_ORGANIZATION, true),
-            Touches::Stream => Self::open(system, organization, access, &LOCK_FOR_STREAM, false),
-        }
+    pub fn for_writing(mut system: System<'c, 't>, organization: Uuid, access: &'c Access, touches: Touches) -> Result<Self> {
+        let locked = system.lock(organization, touches)?.ok_or_else(|| Error::not_found("Organization"))?;
+        Ok(Self::of_locked(system, locked, access))
+    }
+
+    /// An organization that has been locked already, for writing on.
+    #[must_use]
+    pub fn of_locked(system: System<'c, 't>, locked: Locked, access: &'c Access) -> Self {
+        let Locked { organization, revision, touches, .. } = locked;
+        let touches_configuration = touches == Touches::Configuration;
+        Self { system, organization, access, revision, opened_for: Some(touches), touches_configuration }
     }
 
     /// Notes that something configured, or what that refers to, changed in a write that may not have been opened for it.
@@ -108,31 +141,25 @@ impl<'c, 't> Context<'c, 't> {
     }
 
     /// Ends a write: raises the revision that was not raised when it was opened, where it has to be.
-    pub fn close(&mut self, opened_for: Touches) -> Result<()> {
-        if self.touches_configuration && opened_for != Touches::Configuration {
-            self.execute(&RAISE_CONFIGURATION, [])?;
+    pub fn close(&mut self) -> Result<()> {
+        if self.touches_configuration && self.opened_for == Some(Touches::Stream) {
+            let step = self.ids().step();
+            self.execute(&RAISE_CONFIGURATION, [step.into()])?;
         }
         Ok(())
     }
 
-    /// The revision of what is configured, which names what is read of that; none in a transaction that changes it, since
-    /// what it reads may never be committed.
+    /// The revision of what is configured, which names what is read of that; none in a transaction that changes it.
     #[must_use]
     pub fn revision(&self) -> Option<i64> {
         (!self.touches_configuration).then_some(self.revision)
     }
 
-    fn open(
-        system: System<'c, 't>,
-        id: Uuid,
-        access: &'c Access,
-        statement: &'static Statement,
-        touches_configuration: bool,
-    ) -> Result<Self> {
-        let row = system.tx.row(statement, &[id.into()])?.ok_or_else(|| Error::not_found("Organization"))?;
-        let store::Json(settings): store::Json<Settings> = row.get(0)?;
-        let organization = Organization { id, settings };
-        Ok(Self { system, organization, access, revision: row.get(1)?, touches_configuration })
+    /// Whether what is read here may be kept. In a transaction that writes it may not, not even what it does not change
+    /// itself: others have written before it in the same commit, and that may fail.
+    #[must_use]
+    pub fn may_keep(&self) -> bool {
+        self.opened_for.is_none()
     }
 
     /// The rows of a query; the organization is `?1`, the given parameters follow.

@@ -138,7 +138,9 @@ impl Answer {
 }
 
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
-type TenantWork = dyn Fn(&mut Context<'_, '_>, Value) -> Result<Answer> + Send + Sync;
+type TenantWork = dyn Fn(Value) -> Result<Job> + Send + Sync;
+/// What an operation does with an input that is its own already: what is left to do in the transaction.
+pub type Job = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Answer> + Send>;
 /// Rules over an input: what is wrong with it, given the names of the fields that are wrong already.
 pub type Rules = dyn Fn(&Value, &[&str]) -> Vec<Issue> + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
@@ -146,7 +148,7 @@ type ProviderWork = dyn Fn(Arc<Service>, Value) -> BoxFuture<'static, Result<Ans
 
 /// The function behind an operation.
 pub enum Work {
-    /// Runs within one organization.
+    /// Runs within one organization. Reading the input as its type is done before the transaction.
     Tenant(Box<TenantWork>),
     /// Belongs to no organization: platform only.
     System(Box<SystemWork>),
@@ -390,12 +392,12 @@ impl Declaration {
     /// Runs within the caller's organization.
     pub fn run<I, O>(mut self, work: impl Fn(&mut Context<'_, '_>, I) -> Result<O> + Send + Sync + 'static) -> Operation
     where
-        I: DeserializeOwned + JsonSchema + 'static,
+        I: DeserializeOwned + JsonSchema + Send + 'static,
         O: Serialize + JsonSchema + 'static,
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.work = Work::Tenant(Box::new(move |context, input| Answer::new(&work(context, typed(input)?)?)));
+        self.0.work = tenant(move |context, input| Answer::new(&work(context, input)?));
         self.0
     }
 
@@ -403,12 +405,12 @@ impl Declaration {
     /// lists whose rows were serialized when they were written.
     pub fn run_text<I, O>(mut self, work: impl Fn(&mut Context<'_, '_>, I) -> Result<String> + Send + Sync + 'static) -> Operation
     where
-        I: DeserializeOwned + JsonSchema + 'static,
+        I: DeserializeOwned + JsonSchema + Send + 'static,
         O: JsonSchema + 'static,
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.work = Work::Tenant(Box::new(move |context, input| Ok(Answer { data: work(context, typed(input)?)?, pagination: None })));
+        self.0.work = tenant(move |context, input| Ok(Answer { data: work(context, input)?, pagination: None }));
         self.0
     }
 
@@ -419,17 +421,21 @@ impl Declaration {
         work: impl Fn(&mut Context<'_, '_>, I, Page) -> Result<Listing<O>> + Send + Sync + 'static,
     ) -> Operation
     where
-        I: DeserializeOwned + JsonSchema + 'static,
+        I: DeserializeOwned + JsonSchema + Send + 'static,
         O: Serialize + JsonSchema + 'static,
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<Vec<O>>);
         self.0.paging = Some(limits);
-        self.0.work = Work::Tenant(Box::new(move |context, mut input| {
+        let work = Arc::new(work);
+        self.0.work = Work::Tenant(Box::new(move |mut input| {
             let page = page(&mut input, limits);
-            let listing = work(context, typed(input)?, page)?;
-            let pagination = Pagination { limit: page.limit, offset: page.offset, total: listing.total };
-            Ok(Answer { pagination: Some(pagination), ..Answer::new(&listing.items)? })
+            let (work, input) = (work.clone(), typed(input)?);
+            Ok(Box::new(move |context| {
+                let listing = work(context, input, page)?;
+                let pagination = Pagination { limit: page.limit, offset: page.offset, total: listing.total };
+                Ok(Answer { pagination: Some(pagination), ..Answer::new(&listing.items)? })
+            }))
         }));
         self.0
     }
@@ -466,6 +472,17 @@ impl Declaration {
 
 fn boxed<I: DeserializeOwned>(rules: impl Fn(I, &[&str]) -> Vec<Issue> + Send + Sync + 'static) -> Box<Rules> {
     Box::new(move |input, wrong| I::deserialize(input).map(|input| rules(input, wrong)).unwrap_or_default())
+}
+
+fn tenant<I>(work: impl Fn(&mut Context<'_, '_>, I) -> Result<Answer> + Send + Sync + 'static) -> Work
+where
+    I: DeserializeOwned + Send + 'static,
+{
+    let work = Arc::new(work);
+    Work::Tenant(Box::new(move |input| {
+        let (work, input) = (work.clone(), typed(input)?);
+        Ok(Box::new(move |context| work(context, input)))
+    }))
 }
 
 /// A validated input as its type. The schema is the type's own, so what is refused here is a number beyond its range.

@@ -27,7 +27,7 @@ store::statements! {
         where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3 order by t.created_at, t.id";
 }
 
-/// What owns idempotency keys, rate limits and subscriptions.
+/// Who it is that calls, and whose its subscriptions are within an organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Credential {
     /// An API key.
@@ -68,6 +68,24 @@ impl Credential {
             ["oauth", app, member] => Some(Self::Connection { app: app.parse().ok()?, member: member.parse().ok()? }),
             _ => None,
         }
+    }
+}
+
+/// A credential where it acts: what owns idempotency keys and rate limits. A member may come into several organizations by
+/// one app, and has nothing of one in another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Owner {
+    /// The organization.
+    pub organization: Uuid,
+    /// Who it is there.
+    pub credential: Credential,
+}
+
+impl Owner {
+    /// As other processes know it.
+    #[must_use]
+    pub fn key(self) -> String {
+        format!("{}:{}", self.organization, self.credential.key())
     }
 }
 
@@ -128,6 +146,20 @@ pub struct Identified {
     pub revisions: Revisions,
     /// When this ceases to be so by itself.
     pub valid_until: Option<Timestamp>,
+}
+
+impl Identified {
+    /// What owns the caller's idempotency keys and rate limits.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        Owner { organization: self.organization.id, credential: self.access.credential }
+    }
+
+    /// Whether it is still so.
+    #[must_use]
+    pub fn is_valid(&self, now: Timestamp) -> bool {
+        self.valid_until.is_none_or(|until| now < until)
+    }
 }
 
 /// Names the state of an organization.

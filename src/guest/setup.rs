@@ -93,6 +93,9 @@ impl Setup {
             return Ok(kept.setup.clone());
         }
         let setup = Arc::new(Self::load(context, property, language)?);
+        if !context.may_keep() {
+            return Ok(setup);
+        }
         let kept = Kept { revision, length: setup.length(), setup: setup.clone() };
         context.setups().0.insert(key, Arc::new(kept));
         Ok(setup)

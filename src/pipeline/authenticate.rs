@@ -55,7 +55,7 @@ pub(super) fn identify(
             let token = bearer(&request.headers).ok_or(Kind::Authentication)?;
             // Before the state is read, so that what is read is at least as new as what it is remembered for.
             let version = service.store.version();
-            let identified = Arc::new(access::find(tx, token, now)?.ok_or(Kind::Authentication)?);
+            let identified = public(tx, token, now)?;
             if let Some(version) = version {
                 service.memory.remember_caller(token, version, identified.clone());
             }
@@ -64,6 +64,24 @@ pub(super) fn identify(
         Surface::Platform => platform(service, operation, request),
         Surface::Guest => guest(tx, request, now),
     }
+}
+
+/// Who the caller is now, in a transaction that writes: what is read there is remembered nowhere, because the commit may
+/// fail.
+pub(super) fn identify_again(tx: &mut Transaction<'_>, operation: &Operation, request: &Head, now: Timestamp) -> Result<Option<Arc<Identified>>> {
+    match (operation.surface, bearer(&request.headers)) {
+        (Surface::Public, Some(token)) => public(tx, token, now).map(Some),
+        (Surface::Public, None) => Err(Kind::Authentication.into()),
+        (Surface::Guest, _) => match guest(tx, request, now)? {
+            Caller::Tenant(identified) => Ok(Some(identified)),
+            Caller::Platform(..) => Ok(None),
+        },
+        (Surface::Platform, _) => Ok(None),
+    }
+}
+
+fn public(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Arc<Identified>> {
+    Ok(Arc::new(access::find(tx, token, now)?.ok_or(Kind::Authentication)?))
 }
 
 fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<Caller> {

@@ -15,7 +15,7 @@ use store::Transaction;
 
 use super::Success;
 use super::request::{Arguments, Head};
-use crate::access::Credential;
+use crate::access::Owner;
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::json::fingerprint;
@@ -31,20 +31,20 @@ const SWEEP_BATCH: i64 = 500;
 
 store::statements! {
     /// What was answered to a key.
-    RECORDED = "select fingerprint, status, body, completed_at from idempotency_record where credential = ?1 and key = ?2";
+    RECORDED = "select fingerprint, status, body, completed_at from idempotency_record
+        where organization_id = ?1 and credential = ?2 and key = ?3";
     /// Remembers an answer; an expired one makes room.
     RECORD = "insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-        on conflict (credential, key) do update set organization_id = excluded.organization_id, fingerprint = excluded.fingerprint,
-        status = excluded.status, body = excluded.body, completed_at = excluded.completed_at";
+        on conflict (organization_id, credential, key) do update set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, completed_at = excluded.completed_at";
     /// Removes a batch of expired records.
-    SWEEP = "delete from idempotency_record where (credential, key) in
-        (select credential, key from idempotency_record where completed_at <= ?1 order by completed_at limit ?2)";
+    SWEEP = "delete from idempotency_record where (organization_id, credential, key) in
+        (select organization_id, credential, key from idempotency_record where completed_at <= ?1 order by completed_at limit ?2)";
 }
 
 /// The key of a request, and what the request is.
 pub(super) struct Key {
-    credential: String,
+    owner: Owner,
     key: String,
     fingerprint: Vec<u8>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Key {
 impl Key {
     /// The key sent, where one counts: on a POST of the public interface. 400 for one that is blank, too long, sent twice
     /// or not text.
-    pub(super) fn of(operation: &Operation, request: &Head, credential: Credential) -> Result<Option<Self>> {
+    pub(super) fn of(operation: &Operation, request: &Head, owner: Owner) -> Result<Option<Self>> {
         if operation.method != http::Method::POST || operation.surface != Surface::Public || request.is_tool_call {
             return Ok(None);
         }
@@ -72,7 +72,7 @@ impl Key {
         if key.chars().count() > LONGEST {
             return refuse("is longer than 255 characters");
         }
-        Ok(Some(Self { credential: credential.key(), key: key.to_owned(), fingerprint: Vec::new() }))
+        Ok(Some(Self { owner, key: key.to_owned(), fingerprint: Vec::new() }))
     }
 
     /// Binds the key to what is asked for: operation, path, query and body, whatever the spacing.
@@ -89,7 +89,7 @@ impl Key {
     }
 
     fn lock(&self) -> i64 {
-        let digest = Sha256::digest(format!("{} {}", self.credential, self.key));
+        let digest = Sha256::digest(format!("{} {}", self.owner.key(), self.key));
         digest.iter().take(8).fold(0, |number, byte| number << 8 | i64::from(*byte))
     }
 
@@ -98,7 +98,8 @@ impl Key {
         if !tx.try_lock(self.lock())? {
             return Err(in_flight());
         }
-        let Some(row) = tx.row(&RECORDED, &values![&self.credential, &self.key])? else { return Ok(None) };
+        let Owner { organization, credential } = self.owner;
+        let Some(row) = tx.row(&RECORDED, &values![organization, credential.key(), &self.key])? else { return Ok(None) };
         let completed: Timestamp = row.get(3)?;
         if completed.checked_add(retention).is_ok_and(|expiry| expiry <= now) {
             return Ok(None);
@@ -112,10 +113,10 @@ impl Key {
 
     /// Remembers the answer, in the transaction of the work.
     pub(super) fn record(self, context: &mut Context<'_, '_>, status: u16, body: &str) -> Result<()> {
-        let Self { credential, key, fingerprint } = self;
+        let Self { owner, key, fingerprint } = self;
         let now = context.now();
         let fingerprint = store::Value::Bytes(fingerprint);
-        context.execute(&RECORD, values![credential, key, fingerprint, i64::from(status), body, now]).map(drop)
+        context.execute(&RECORD, values![owner.credential.key(), key, fingerprint, i64::from(status), body, now]).map(drop)
     }
 }
 
@@ -125,12 +126,12 @@ fn in_flight() -> Error {
 
 /// The keys this process is working on.
 #[derive(Default)]
-pub struct InFlight(Arc<Mutex<HashSet<(String, String)>>>);
+pub struct InFlight(Arc<Mutex<HashSet<(Owner, String)>>>);
 
 impl InFlight {
     /// Holds a key until the guard is dropped; 409 when it is held.
     pub(super) fn hold(&self, key: &Key) -> Result<Held> {
-        let name = (key.credential.clone(), key.key.clone());
+        let name = (key.owner, key.key.clone());
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !keys.insert(name.clone()) {
             return Err(in_flight());
@@ -141,8 +142,8 @@ impl InFlight {
 
 /// Releases a key when dropped.
 pub(super) struct Held {
-    keys: Arc<Mutex<HashSet<(String, String)>>>,
-    name: (String, String),
+    keys: Arc<Mutex<HashSet<(Owner, String)>>>,
+    name: (Owner, String),
 }
 
 impl Drop for Held {

@@ -91,8 +91,7 @@ impl Memory {
     /// Who a token stands for, if that was read from the state the database is in.
     pub(super) fn caller(&self, token: &str, version: Version, now: Timestamp) -> Option<Arc<Identified>> {
         let remembered = self.callers.get(&digest(token))?;
-        let is_valid = remembered.identified.valid_until.is_none_or(|until| now < until);
-        (remembered.version == version && is_valid).then(|| remembered.identified.clone())
+        (remembered.version == version && remembered.identified.is_valid(now)).then(|| remembered.identified.clone())
     }
 
     /// Remembers who a token stands for; `version` is the database's from before that was read.

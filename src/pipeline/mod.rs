@@ -32,7 +32,7 @@ pub use validate::Shape;
 use crate::access::{Access, Identified};
 use crate::context::{Context, Wakes};
 use crate::error::{Error, Kind, Result};
-use crate::operation::{Answer, Effect, Needs, Operation, Surface, Work};
+use crate::operation::{Answer, Effect, Job, Needs, Operation, Surface, Work};
 use crate::service::Service;
 use idempotency::Key;
 use memory::Question;
@@ -192,12 +192,15 @@ async fn through(
             if let (Needs::ByBody(check), Ok(arguments)) = (operation.needs, &arguments) {
                 check(arguments.body(), caller.access())?;
             }
-            let key = Key::of(operation, &head, caller.access().credential)?;
+            let key = match &caller {
+                Caller::Tenant(identified) => Key::of(operation, &head, identified.owner())?,
+                Caller::Platform(..) => None,
+            };
             let arguments = arguments?;
             let shape = operation.shape();
             let input = shape.validate_with_network(operation, &arguments, service, caller.country(), now).await?;
             let key = key.map(|key| key.for_request(operation, &arguments));
-            write(service, operation, input, caller, now, head.id, key).await
+            write(service, operation, Sent { head, arguments, input }, caller, now, key).await
         }
     }
 }
@@ -213,7 +216,8 @@ async fn take_shared(service: &Service, operation: &Operation, caller: &Caller, 
     if operation.surface != Surface::Public {
         return None;
     }
-    service.limits.take_shared(caller.access().credential, &service.clock, now).await
+    let Caller::Tenant(identified) = caller else { return None };
+    service.limits.take_shared(identified.owner(), &service.clock, now).await
 }
 
 /// Rate limit, two-factor, permission: with authentication, what every request passes before anything it says is looked at.
@@ -227,13 +231,17 @@ fn admit(
     agreed: Option<Standing>,
     standing: &mut Option<Standing>,
 ) -> Result<()> {
-    let access = caller.access();
-    if operation.surface == Surface::Public {
-        *standing = agreed.or_else(|| service.limits.take(access.credential, service.clock.elapsed(), now));
+    if let (Surface::Public, Caller::Tenant(identified)) = (operation.surface, caller) {
+        *standing = agreed.or_else(|| service.limits.take(identified.owner(), service.clock.elapsed(), now));
         if standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
             return Err(Kind::RateLimit.into());
         }
     }
+    permit(operation, caller.access())
+}
+
+/// Two-factor, then permission.
+fn permit(operation: &Operation, access: &Access) -> Result<()> {
     access.require_two_factor()?;
     if let Needs::Permission(permission) = operation.needs {
         access.require(permission)?;
@@ -279,6 +287,14 @@ impl Caller {
         }
     }
 
+    /// Whether what is known of the caller is so in a state of the organization, at a time.
+    fn holds(&self, configuration: i64, now: Timestamp) -> bool {
+        match self {
+            Self::Tenant(identified) => identified.revisions.configuration == configuration && identified.is_valid(now),
+            Self::Platform(..) => true,
+        }
+    }
+
     fn country(&self) -> &str {
         match self {
             Self::Tenant(identified) => &identified.organization.settings.country.0,
@@ -299,15 +315,15 @@ fn read(
     let input = operation.shape().validate(operation, arguments, caller.country(), now)?;
     let system = service.system(tx, now);
     let answer = match (&operation.work, caller) {
-        (Work::Tenant(work), Caller::Tenant(identified)) => {
-            let answer = work(&mut Context::of_known(system, identified), input)?;
+        (Work::Tenant(prepare), Caller::Tenant(identified)) => {
+            let answer = prepare(input)?(&mut Context::of_known(system, identified))?;
             if let Some((question, _)) = Question::of(operation, identified, head) {
                 let kept = service.memory.keep(question, &answer, identified.revisions);
                 return Ok(Reading::Done(Success::kept(operation, kept, head.id)));
             }
             answer
         }
-        (Work::Tenant(work), Caller::Platform(access, Some(id))) => work(&mut Context::for_reading(system, *id, access)?, input)?,
+        (Work::Tenant(prepare), Caller::Platform(access, Some(id))) => prepare(input)?(&mut Context::for_reading(system, *id, access)?)?,
         (Work::Tenant(_), Caller::Platform(_, None)) => return Err(Error::not_found("Organization")),
         (Work::System(work), _) => work(&mut { system }, input)?,
         (Work::Provider(work), _) => return Ok(Reading::Asks(work(service.clone(), input))),
@@ -315,49 +331,92 @@ fn read(
     Ok(Reading::Done(Success::of(operation, &answer, head.id)))
 }
 
+/// What a write was sent, read and validated.
+struct Sent {
+    head: Arc<Head>,
+    arguments: Arguments,
+    input: serde_json::Value,
+}
+
+/// What a write does in its transaction.
+enum Writing {
+    Tenant(Uuid, Job),
+    System(serde_json::Value),
+}
+
 async fn write(
     service: &Arc<Service>,
     operation: &'static Operation,
-    input: serde_json::Value,
+    sent: Sent,
     caller: Caller,
     now: Timestamp,
-    request_id: Uuid,
     key: Option<Key>,
 ) -> Result<Success> {
     // Held until the outcome is known; dropped on every way out, a panic included.
     let _held = key.as_ref().map(|key| service.in_flight.hold(key)).transpose()?;
     let shared = service.clone();
     let retention = service.settings.idempotency_retention;
+    let share = caller.organization();
+    let Sent { head, arguments, input } = sent;
+    let writing = match (&operation.work, share) {
+        (Work::Tenant(prepare), Some(id)) => Writing::Tenant(id, prepare(input)?),
+        (Work::System(_), _) => Writing::System(input),
+        (Work::Tenant(_), None) => return Err(Error::not_found("Organization")),
+        (Work::Provider(_), _) => return Err(Error::internal("a provider is asked by a read")),
+    };
     let (success, wakes) = service
         .store
-        .write_within(operation.patience, move |tx| {
+        .write_for(share, operation.patience, move |tx| {
+            let again = |tx: &mut Transaction<'_>| admit_again(tx, &shared, operation, &head, &arguments);
             if let Some(key) = &key
                 && let Some(recorded) = key.recorded(tx, now, retention)?
             {
+                again(tx)?;
                 return Ok((recorded, Wakes::default()));
             }
             let mut system = shared.system(tx, now);
-            match (&operation.work, caller.organization()) {
-                (Work::Tenant(work), Some(id)) => {
-                    let mut context = Context::for_writing(system, id, caller.access(), operation.touches)?;
-                    let body = success_body(&work(&mut context, input)?, request_id);
-                    context.close(operation.touches)?;
+            match (writing, &operation.work) {
+                (Writing::Tenant(id, job), _) => {
+                    let locked = system.lock(id, operation.touches)?.ok_or_else(|| Error::not_found("Organization"))?;
+                    let renewed = if caller.holds(locked.found, shared.clock.now()) { None } else { again(system.tx)? };
+                    let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);
+                    let mut context = Context::of_locked(system, locked, access);
+                    let body = success_body(&job(&mut context)?, head.id);
+                    context.close()?;
                     if let Some(key) = key {
                         key.record(&mut context, operation.status, &body)?;
                     }
                     Ok((Success::text(operation.status, body), context.wakes()))
                 }
-                (Work::System(work), _) => {
-                    let body = success_body(&work(&mut system, input)?, request_id);
+                (Writing::System(input), Work::System(work)) => {
+                    let body = success_body(&work(&mut system, input)?, head.id);
                     Ok((Success::text(operation.status, body), system.wakes))
                 }
-                (Work::Tenant(_), None) => Err(Error::not_found("Organization")),
-                (Work::Provider(_), _) => Err(Error::internal("a provider is asked by a read")),
+                (Writing::System(_), _) => Err(Error::internal("work of another kind was prepared")),
             }
         })
         .await?;
     service.wake(wakes);
     Ok(success)
+}
+
+/// Identifies a caller anew, where the organization is another since it was let in: a body may take its time to arrive, and
+/// what was revoked meanwhile counts.
+fn admit_again(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    operation: &Operation,
+    head: &Head,
+    arguments: &Arguments,
+) -> Result<Option<Arc<Identified>>> {
+    let identified = authenticate::identify_again(tx, operation, head, service.clock.now())?;
+    if let Some(identified) = &identified {
+        permit(operation, &identified.access)?;
+        if let Needs::ByBody(check) = operation.needs {
+            check(arguments.body(), &identified.access)?;
+        }
+    }
+    Ok(identified)
 }
 
 fn log_failure(error: &Error, operation: &Operation, request_id: Uuid) {

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::shared_log::SharedLog;
-use crate::access::Credential;
+use crate::access::Owner;
 use crate::ambient::Clock;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -65,7 +65,7 @@ pub struct RateLimits {
 /// Who has used how much, and when those that fell silent were last forgotten.
 #[derive(Default)]
 struct Logs {
-    of: HashMap<Credential, VecDeque<Duration>>,
+    of: HashMap<Owner, VecDeque<Duration>>,
     swept: Duration,
 }
 
@@ -102,19 +102,19 @@ impl RateLimits {
     /// Counts a request, or refuses it, in this process alone. `None` where no limit is set.
     ///
     /// `elapsed` is time that only ever passes; `now` is what the wall clock shows, for the header.
-    pub fn take(&self, credential: Credential, elapsed: Duration, now: Timestamp) -> Option<Standing> {
+    pub fn take(&self, owner: Owner, elapsed: Duration, now: Timestamp) -> Option<Standing> {
         if !self.windows.are_any() {
             return None;
         }
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(take(logs.of(credential, elapsed), self.windows, elapsed).standing(self.windows, now))
+        Some(take(logs.of(owner, elapsed), self.windows, elapsed).standing(self.windows, now))
     }
 
     /// Counts a request, or refuses it, for all nodes. `None` where nodes share no limit, and where it could not be asked:
     /// then [`RateLimits::take`] decides. It is asked over the network, so no transaction may be open.
-    pub async fn take_shared(&self, credential: Credential, clock: &Clock, now: Timestamp) -> Option<Standing> {
+    pub async fn take_shared(&self, owner: Owner, clock: &Clock, now: Timestamp) -> Option<Standing> {
         let shared = self.shared.as_ref()?;
-        let Some(verdict) = shared.take(&credential.key(), self.windows, clock.staged()).await else {
+        let Some(verdict) = shared.take(&owner.key(), self.windows, clock.staged()).await else {
             metrics::counter!(FALLBACKS).increment(1);
             return None;
         };
@@ -122,7 +122,7 @@ impl RateLimits {
             // What this process accepted counts here, too, so that it does not start from nothing when Redis goes.
             let elapsed = clock.elapsed();
             let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-            let log = logs.of(credential, elapsed);
+            let log = logs.of(owner, elapsed);
             forget(log, self.windows, elapsed);
             log.push_back(elapsed);
         }
@@ -131,12 +131,12 @@ impl RateLimits {
 }
 
 impl Logs {
-    fn of(&mut self, credential: Credential, elapsed: Duration) -> &mut VecDeque<Duration> {
+    fn of(&mut self, owner: Owner, elapsed: Duration) -> &mut VecDeque<Duration> {
         if elapsed.saturating_sub(self.swept) >= MINUTE {
             self.of.retain(|_, log| log.back().is_some_and(|last| elapsed.saturating_sub(*last) < MINUTE));
             self.swept = elapsed;
         }
-        self.of.entry(credential).or_default()
+        self.of.entry(owner).or_default()
     }
 }
 
@@ -208,6 +208,12 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::access::Credential;
+
+    fn owner(number: u128) -> Owner {
+        let id = Uuid::from_u128(number);
+        Owner { organization: id, credential: Credential::Connection { app: Uuid::nil(), member: Uuid::nil() } }
+    }
 
     fn at(milliseconds: u64) -> (Duration, Timestamp) {
         let elapsed = Duration::from_millis(milliseconds);
@@ -217,7 +223,7 @@ mod tests {
     #[test]
     fn a_window_rolls_rather_than_starting_over() {
         let limits = RateLimits::new(2, 0);
-        let key = Credential::ApiKey(Uuid::nil());
+        let key = owner(0);
         let take = |ms| {
             let (elapsed, now) = at(ms);
             limits.take(key, elapsed, now).unwrap()
@@ -230,13 +236,13 @@ mod tests {
     }
 
     #[test]
-    fn credentials_do_not_share_and_no_limit_says_nothing() {
+    fn organizations_do_not_share_and_no_limit_says_nothing() {
         let limits = RateLimits::new(0, 1);
         let (elapsed, now) = at(0);
-        assert_eq!(limits.take(Credential::ApiKey(Uuid::nil()), elapsed, now).unwrap().retry_after, None);
-        assert_eq!(limits.take(Credential::ApiKey(Uuid::nil()), elapsed, now).unwrap().retry_after, Some(1));
-        assert_eq!(limits.take(Credential::ApiKey(Uuid::max()), elapsed, now).unwrap().retry_after, None);
-        assert_eq!(RateLimits::new(0, 0).take(Credential::ApiKey(Uuid::nil()), elapsed, now), None);
+        assert_eq!(limits.take(owner(0), elapsed, now).unwrap().retry_after, None);
+        assert_eq!(limits.take(owner(0), elapsed, now).unwrap().retry_after, Some(1));
+        assert_eq!(limits.take(owner(1), elapsed, now).unwrap().retry_after, None);
+        assert_eq!(RateLimits::new(0, 0).take(owner(0), elapsed, now), None);
     }
 
     proptest! {
@@ -249,7 +255,7 @@ mod tests {
             for step in steps {
                 time += step;
                 let (elapsed, now) = at(time);
-                let standing = limits.take(Credential::Platform, elapsed, now).unwrap();
+                let standing = limits.take(owner(0), elapsed, now).unwrap();
                 let within = |window: u64| accepted.iter().filter(|moment| time - **moment < window).count();
                 let fits = |limit: u32, window| limit == 0 || within(window) < limit as usize;
                 let expected = fits(per_minute, 60_000) && fits(per_second, 1_000);

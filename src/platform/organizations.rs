@@ -11,14 +11,14 @@ use crate::error::{Error, Result};
 use crate::field::{Country, Label, Language};
 use crate::format;
 use crate::moment::Moment;
-use crate::operation::Operation;
+use crate::operation::{Operation, Touches};
 use crate::translations;
 use crate::values;
 
 store::statements! {
     /// Creates an organization, or replaces its settings.
-    PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc) values (?1, 1, ?2, ?2, ?3)
-        on conflict (id) do update set revision = organization.revision + 1, updated_at = excluded.updated_at, doc = excluded.doc
+    PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc) values (?1, ?4, ?2, ?2, ?3)
+        on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc
         returning created_at, updated_at";
     /// When an organization was made and last changed.
     ORGANIZATION_TIMES = "select created_at, updated_at from organization where id = ?1";
@@ -75,9 +75,9 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
         languages: languages(input.languages.unwrap_or_default()),
         is_two_factor_required: input.is_two_factor_required.unwrap_or(false),
     };
-    let before = system.lock(input.organization_id)?.map(|before| before.languages).unwrap_or_default();
+    let before = system.lock(input.organization_id, Touches::Configuration)?.map(|before| before.organization.settings.languages).unwrap_or_default();
     let doc = store::Value::json(&settings)?;
-    let row = system.tx.row(&PUT_ORGANIZATION, &values![input.organization_id, system.now, doc])?;
+    let row = system.tx.row(&PUT_ORGANIZATION, &values![input.organization_id, system.now, doc, system.ids.step()])?;
     let row = row.ok_or_else(|| Error::internal("an upsert returned nothing"))?;
     translations::follow_languages(system, input.organization_id, &before, &settings.languages)?;
     Ok(OrganizationView { id: input.organization_id, settings, created_at: Moment(row.get(0)?), updated_at: Moment(row.get(1)?) })

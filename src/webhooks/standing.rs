@@ -16,6 +16,7 @@ use super::subscriptions::{DisabledReason, event_of, tell_disabled};
 use crate::access::{self, Credential, Identified};
 use crate::error::Result;
 use crate::events::Event;
+use crate::operation::Touches;
 use crate::service::Service;
 use crate::values;
 
@@ -115,7 +116,7 @@ fn disable(
     credential: &str,
     now: Timestamp,
 ) -> Result<Vec<(Uuid, DisabledReason)>> {
-    service.system(tx, now).lock(organization)?;
+    service.system(tx, now).lock(organization, Touches::Configuration)?;
     let caller = caller_of(tx, organization, credential, now)?;
     let mut disabled = Vec::new();
     for row in tx.rows(&ACTIVE_OF, &values![organization, credential])? {

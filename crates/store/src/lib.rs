@@ -13,12 +13,17 @@ mod backup;
 mod error;
 mod job;
 mod postgres;
+mod queue;
 mod sqlite;
 mod statement;
 mod value;
 
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
+
+use uuid::Uuid;
 
 pub use error::{Error, Result};
 pub use statement::Statement;
@@ -39,6 +44,9 @@ enum Backend {
     Sqlite(sqlite::Sqlite),
     Postgres(postgres::Postgres),
 }
+
+/// Whose work it is, where it is to take turns with that of others; `None` is the program's own.
+pub type Share = Option<Uuid>;
 
 /// The migrations of both databases, each with the same numbers.
 pub struct Migrations {
@@ -82,8 +90,21 @@ impl Store {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        self.read_for(None, work).await
+    }
+
+    /// [`Store::read`] as part of a share: of the connections, one share gets no more than leaves some to the others.
+    pub async fn read_for<T, E>(
+        &self,
+        share: Share,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
         match &self.0 {
-            Backend::Sqlite(sqlite) => sqlite.read(WORK_LIMIT, work).await,
+            Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
             Backend::Postgres(postgres) => postgres.run(WORK_LIMIT, true, work).await,
         }
     }
@@ -94,7 +115,7 @@ impl Store {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.write_within(WORK_LIMIT, work).await
+        self.write_for(None, WORK_LIMIT, work).await
     }
 
     /// [`Store::write`] for work that may take longer than [`WORK_LIMIT`].
@@ -107,8 +128,22 @@ impl Store {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        self.write_for(None, limit, work).await
+    }
+
+    /// [`Store::write_within`] as part of a share: shares take turns.
+    pub async fn write_for<T, E>(
+        &self,
+        share: Share,
+        limit: Duration,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
         match &self.0 {
-            Backend::Sqlite(sqlite) => sqlite.write(limit, work).await,
+            Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
             Backend::Postgres(postgres) => postgres.run(limit, false, work).await,
         }
     }
@@ -145,6 +180,26 @@ impl Store {
             Backend::Sqlite(sqlite) => sqlite.load(),
             Backend::Postgres(postgres) => postgres.load(),
         }
+    }
+}
+
+/// Holds a database for this process, as long as it lives.
+pub struct Claim(#[expect(dead_code, reason = "the lock goes with the file")] Option<File>);
+
+/// Claims a SQLite database for this process alone; refused where another one holds it. PostgreSQL is for many.
+pub fn claim(url: &str) -> Result<Claim> {
+    let Place::Sqlite(path) = place(url)? else { return Ok(Claim(None)) };
+    // A file of its own: closing the database file a second time would let go of SQLite's own locks on it.
+    let lock = sqlite::beside(path, "-lock");
+    let unusable = |error: std::io::Error| Error::Configuration(format!("{}: {error}", lock.display()));
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&lock).map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Claim(Some(file))),
+        Err(TryLockError::Error(error)) => Err(unusable(error)),
+        Err(TryLockError::WouldBlock) => Err(Error::Configuration(format!(
+            "another process serves or migrates {}; a SQLite database is for one process at a time",
+            path.display()
+        ))),
     }
 }
 

@@ -1,14 +1,14 @@
 //! SQLite: a reader thread a core, and one writer thread with group commit.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt as _;
+use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use tokio::sync::oneshot;
@@ -16,24 +16,38 @@ use tokio::time::Instant;
 
 use crate::error::{Error, Result};
 use crate::job::{self, Answer, Progress};
+use crate::queue::Queue;
 use crate::statement::Statement;
 use crate::value::{Columns, Row, Value};
-use crate::{Handle, Load, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
+use crate::{Handle, Load, Share, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
-/// Operations that share one commit at the most: enough to fill an fsync, few enough to answer soon.
+/// Operations that are tried in one batch at the most, those that fail included: enough to fill an fsync, few enough to
+/// answer soon.
 const BATCH: usize = 256;
+/// How long a batch takes more operations. What comes in the meantime is for the next one.
+const BATCH_TIME: Duration = Duration::from_millis(5);
 /// Pages of the database that a connection keeps, in KiB.
 const CACHE_KIB: i64 = 8 * 1_024;
 /// Prepared statements kept by a connection; more than the program has.
 const STATEMENT_CACHE: usize = 512;
 
 #[derive(Clone)]
-pub(crate) struct Sqlite {
-    reads: Sender<Read>,
-    writes: Sender<Write>,
+pub(crate) struct Sqlite(Arc<Inner>);
+
+struct Inner {
+    reads: Arc<Queue<Read>>,
+    writes: Arc<Queue<Write>>,
     counts: Arc<Counts>,
-    path: Arc<Path>,
-    index: Option<Arc<File>>,
+    path: PathBuf,
+    files: Arc<Files>,
+    index: Option<File>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.reads.close();
+        self.writes.close();
+    }
 }
 
 #[derive(Default)]
@@ -42,7 +56,7 @@ struct Counts {
     size: usize,
 }
 
-type Read = Box<dyn FnOnce(&Connection) + Send>;
+type Read = Box<dyn FnOnce(&Connection, &Files) + Send>;
 
 /// An operation for the writer: runs in its savepoint and hands back what to do once the commit's outcome is known.
 type Write = Box<dyn FnOnce(&Connection) -> Ran + Send>;
@@ -59,33 +73,40 @@ enum Ran {
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, migrations: &refinery::Runner) -> Result<Self> {
+        make_private(path)?;
         let mut connection = connect(path, false)?;
         migrations.run(&mut connection).map_err(|error| Error::Configuration(format!("migration failed: {error}")))?;
         assert_durable(&connection)?;
 
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let (reads, to_read) = crossbeam_channel::unbounded();
-        let (writes, to_write) = crossbeam_channel::unbounded();
-        let counts = Arc::new(Counts { busy: AtomicUsize::new(0), size: cores + 1 });
-        for number in 0..cores {
-            let (connection, queue, counts) = (connect(path, true)?, to_read.clone(), counts.clone());
-            spawn(format!("sqlite-read-{number}"), move || serve_reads(&connection, &queue, &counts))?;
+        // One share may keep every core busy, and there are readers left for the others.
+        let readers = cores + cores.div_ceil(2);
+        let (reads, writes) = (Arc::new(Queue::new(cores)), Arc::new(Queue::new(usize::MAX)));
+        let counts = Arc::new(Counts { busy: AtomicUsize::new(0), size: readers + 1 });
+        let files = Arc::new(Files::of(path)?);
+        // From here on, whatever fails: the threads that have been started are let go.
+        // The index is beside the database while a connection is open, and these stay open as long as the process.
+        let index = File::open(beside(path, "-shm")).ok();
+        let inner = Inner { reads, writes, counts, path: path.into(), files, index };
+        for number in 0..readers {
+            let (connection, queue, counts, files) = (connect(path, true)?, inner.reads.clone(), inner.counts.clone(), inner.files.clone());
+            spawn(format!("sqlite-read-{number}"), move || serve_reads(&connection, &queue, &counts, &files))?;
         }
-        let writer_counts = counts.clone();
-        spawn("sqlite-write".into(), move || serve_writes(&connection, &to_write, &writer_counts))?;
-        // Beside the database while a connection is open, and these stay open as long as the process.
-        let index = File::open(index_path(path)).ok().map(Arc::new);
-        Ok(Self { reads, writes, counts, path: path.into(), index })
+        let (queue, counts, files) = (inner.writes.clone(), inner.counts.clone(), inner.files.clone());
+        spawn("sqlite-write".into(), move || serve_writes(&connection, &queue, &counts, &files))?;
+        Ok(Self(Arc::new(inner)))
     }
 
     pub(crate) fn version(&self) -> Option<Version> {
         let mut header = [0; VERSION_LENGTH];
-        self.index.as_ref()?.read_exact_at(&mut header, 0).ok()?;
+        self.0.index.as_ref()?.read_exact_at(&mut header, 0).ok()?;
+        self.0.files.check().ok()?;
         Some(Version(header))
     }
 
     pub(crate) async fn read<T, E>(
         &self,
+        share: Share,
         limit: Duration,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
@@ -96,19 +117,19 @@ impl Sqlite {
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
         let begun = progress.clone();
-        let read: Read = Box::new(move |connection| {
+        let read: Read = Box::new(move |connection, files| {
             if begun.begin() {
                 // A caller that has gone needs no answer.
-                drop(sender.send(snapshot(connection, work)));
+                drop(sender.send(snapshot(connection, files, work)));
             }
         });
-        // A closed queue drops the sender, which the receiver reports.
-        drop(self.reads.send(read));
+        self.0.reads.push(share, read)?;
         job::answer(Instant::now(), limit, progress, receiver).await
     }
 
     pub(crate) async fn write<T, E>(
         &self,
+        share: Share,
         limit: Duration,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
@@ -120,25 +141,66 @@ impl Sqlite {
         let progress = Progress::default();
         let begun = progress.clone();
         let write: Write = Box::new(move |connection| if begun.begin() { run(connection, work, sender) } else { Ran::Skipped });
-        drop(self.writes.send(write));
+        self.0.writes.push(share, write)?;
         job::answer(Instant::now(), limit, progress, receiver).await
     }
 
     pub(crate) fn settle(&self) -> Result<()> {
-        let connection = connect(&self.path, false)?;
+        let connection = connect(&self.0.path, false)?;
         connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(())).map_err(Error::from)
     }
 
     pub(crate) fn load(&self) -> Load {
-        Load { queued: self.reads.len() + self.writes.len(), busy: self.counts.busy.load(Ordering::Relaxed), size: self.counts.size }
+        let Inner { reads, writes, counts, .. } = &*self.0;
+        Load { queued: reads.len() + writes.len(), busy: counts.busy.load(Ordering::Relaxed), size: counts.size }
     }
 }
 
-/// Where SQLite keeps the index of the write-ahead log.
-fn index_path(database: &Path) -> PathBuf {
+/// The files of an open database: itself and its write-ahead log. A connection goes on with the files it has opened, also
+/// when their names are gone or lead to others, and what it writes then is lost.
+struct Files([(PathBuf, Identity); 2]);
+
+/// Device and inode of a file.
+type Identity = (u64, u64);
+
+impl Files {
+    fn of(database: &Path) -> Result<Self> {
+        let found = |path: PathBuf| match identity(&path) {
+            Ok(identity) => Ok((path, identity)),
+            Err(error) => Err(Error::Configuration(format!("{}: {error}", path.display()))),
+        };
+        Ok(Self([found(database.into())?, found(beside(database, "-wal"))?]))
+    }
+
+    /// Refuses where one of the files is not where it was.
+    fn check(&self) -> Result<()> {
+        let is_in_place = |(path, opened): &(PathBuf, Identity)| identity(path).is_ok_and(|found| found == *opened);
+        match self.0.iter().find(|file| !is_in_place(file)) {
+            None => Ok(()),
+            Some((path, _)) => Err(Error::Unavailable(format!("{} is gone, or another file has its name", path.display()))),
+        }
+    }
+}
+
+fn identity(path: &Path) -> std::io::Result<Identity> {
+    let metadata = std::fs::metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// A file that stands beside a database.
+pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
-    path.push("-shm");
+    path.push(suffix);
     path.into()
+}
+
+/// Makes an empty database that its owner alone may read, where there is none. SQLite gives the files beside it the same
+/// rights.
+fn make_private(path: &Path) -> Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(Error::Configuration(format!("{}: {error}", path.display()))),
+        _ => Ok(()),
+    }
 }
 
 fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
@@ -174,19 +236,21 @@ fn assert_durable(connection: &Connection) -> Result<()> {
     Err(Error::Configuration(format!("wanted journal_mode wal and synchronous 2 (FULL), got {mode} and {synchronous}")))
 }
 
-fn serve_reads(connection: &Connection, queue: &Receiver<Read>, counts: &Counts) {
-    for read in queue {
+fn serve_reads(connection: &Connection, queue: &Queue<Read>, counts: &Counts, files: &Files) {
+    while let Some((share, read)) = queue.pop() {
         counts.busy.fetch_add(1, Ordering::Relaxed);
-        read(connection);
+        read(connection, files);
         counts.busy.fetch_sub(1, Ordering::Relaxed);
+        queue.done(share);
     }
 }
 
 fn snapshot<T, E: From<Error>>(
     connection: &Connection,
+    files: &Files,
     work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
 ) -> Result<Result<T, E>, job::Panic> {
-    if let Err(error) = control(connection, "begin") {
+    if let Err(error) = files.check().and_then(|()| control(connection, "begin")) {
         return Ok(Err(error.into()));
     }
     let outcome = job::guarded(work, &mut Transaction(Handle::Sqlite(connection)));
@@ -196,32 +260,37 @@ fn snapshot<T, E: From<Error>>(
     outcome
 }
 
-fn serve_writes(connection: &Connection, queue: &Receiver<Write>, counts: &Counts) {
-    while let Ok(first) = queue.recv() {
+fn serve_writes(connection: &Connection, queue: &Queue<Write>, counts: &Counts, files: &Files) {
+    while let Some((share, first)) = queue.pop() {
         counts.busy.fetch_add(1, Ordering::Relaxed);
-        commit_together(connection, first, queue);
+        commit_together(connection, (share, first), queue, files);
         counts.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Runs `first` and what has queued up behind it in one transaction: many operations, one fsync.
-fn commit_together(connection: &Connection, first: Write, queue: &Receiver<Write>) {
-    if let Err(error) = control(connection, "begin immediate") {
+fn commit_together(connection: &Connection, first: (Share, Write), queue: &Queue<Write>, files: &Files) {
+    if let Err(error) = files.check().and_then(|()| control(connection, "begin immediate")) {
         // Dropping the operation closes its channel, which its caller reads as unavailable; the next one tries again.
         tracing::warn!(%error, "a write could not begin");
+        queue.done(first.0);
         return;
     }
-    let mut done = Vec::new();
+    let begun = Instant::now();
+    let (mut attempts, mut done) = (0, Vec::new());
     let mut next = Some(first);
     let mut outcome = Ok(());
-    while let Some(write) = next.take() {
+    while let Some((share, write)) = next.take() {
         outcome = in_savepoint(connection, write, &mut done);
-        if outcome.is_ok() && done.len() < BATCH {
-            next = queue.try_recv().ok();
+        queue.done(share);
+        attempts += 1;
+        if outcome.is_ok() && attempts < BATCH && begun.elapsed() < BATCH_TIME {
+            next = queue.try_pop();
         }
     }
     if outcome.is_ok() {
-        outcome = control(connection, "commit");
+        // What went into a file that is no longer there is not acknowledged.
+        outcome = control(connection, "commit").and_then(|()| files.check());
     }
     if !connection.is_autocommit() && control(connection, "rollback").is_err() {
         tracing::error!("a failed batch could not be rolled back");
