@@ -42,6 +42,7 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
         bar.set_message(format!("{done} records"));
     }
     bar.finish_and_clear();
+    super::settle(service.store.clone()).await?;
     super::print(&format!("imported {done} records, {events} events\n"))
 }
 

@@ -31,6 +31,7 @@ pub async fn run(cli: Cli) -> Result<(), String> {
 }
 
 async fn serve(flags: ServeFlags) -> Result<(), String> {
+    let _claim = claim(&flags.database)?;
     let server = Server::start(flags, Clock::system()).await?;
     let signals = Signals::watch()?;
     announce(&server)?;
@@ -38,7 +39,20 @@ async fn serve(flags: ServeFlags) -> Result<(), String> {
 }
 
 async fn migrate(flags: DatabaseFlags) -> Result<(), String> {
-    server::open(&flags).await.map(drop)
+    let _claim = claim(&flags)?;
+    let store = server::open(&flags).await?;
+    settle(store).await
+}
+
+/// Holds the database for this process, where it is one that a process has to itself.
+fn claim(database: &DatabaseFlags) -> Result<store::Claim, String> {
+    store::claim(&database.database_url).map_err(|error| error.to_string())
+}
+
+/// Leaves everything that a command has written in the database file itself.
+async fn settle(store: store::Store) -> Result<(), String> {
+    let settled = tokio::task::spawn_blocking(move || store.settle()).await;
+    settled.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
 
 /// Says where the server listens: on standard output for programs, in the log for people.

@@ -68,7 +68,12 @@ pub(super) fn identify(
 
 /// Who the caller is now, in a transaction that writes: what is read there is remembered nowhere, because the commit may
 /// fail.
-pub(super) fn identify_again(tx: &mut Transaction<'_>, operation: &Operation, request: &Head, now: Timestamp) -> Result<Option<Arc<Identified>>> {
+pub(super) fn identify_again(
+    tx: &mut Transaction<'_>,
+    operation: &Operation,
+    request: &Head,
+    now: Timestamp,
+) -> Result<Option<Arc<Identified>>> {
     match (operation.surface, bearer(&request.headers)) {
         (Surface::Public, Some(token)) => public(tx, token, now).map(Some),
         (Surface::Public, None) => Err(Kind::Authentication.into()),

@@ -75,7 +75,10 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
         languages: languages(input.languages.unwrap_or_default()),
         is_two_factor_required: input.is_two_factor_required.unwrap_or(false),
     };
-    let before = system.lock(input.organization_id, Touches::Configuration)?.map(|before| before.organization.settings.languages).unwrap_or_default();
+    let before = system
+        .lock(input.organization_id, Touches::Configuration)?
+        .map(|before| before.organization.settings.languages)
+        .unwrap_or_default();
     let doc = store::Value::json(&settings)?;
     let row = system.tx.row(&PUT_ORGANIZATION, &values![input.organization_id, system.now, doc, system.ids.step()])?;
     let row = row.ok_or_else(|| Error::internal("an upsert returned nothing"))?;

@@ -18,6 +18,7 @@ mod manual_scopes;
 mod manuals;
 mod matrix;
 mod memory;
+mod neighbours;
 mod page;
 mod platform;
 mod portals;

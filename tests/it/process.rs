@@ -63,6 +63,13 @@ impl Drop for Running {
     }
 }
 
+/// Runs a command to its end: whether it succeeded, and what it said on standard output and on standard error.
+fn run(arguments: &[&str]) -> (bool, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_vestibule")).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.success(), text(output.stdout), text(output.stderr))
+}
+
 async fn databases(directory: &Path) -> Vec<String> {
     let sqlite = format!("sqlite:{}", directory.join("process.db").display());
     std::iter::once(sqlite).chain(tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()).collect()
@@ -254,4 +261,28 @@ on_both! {
         let seen = other.api(api.token.as_deref().unwrap()).get("/portals").await.data();
         assert_eq!(seen[0]["name"], "One");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sqlite_database_is_served_by_one_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", directory.path().join("process.db").display());
+    let running = Running::start(&url, &[]);
+    let (organization, _) = running.organization().await;
+    for command in ["serve", "migrate"] {
+        let listen: &[&str] = if command == "serve" { &["--listen", "127.0.0.1:0"] } else { &[] };
+        let (status, _, told) = run(&[&[command, "--database-url", &url], listen].concat());
+        assert!(!status, "{command}");
+        assert!(told.contains("another process serves or migrates"), "{command}: {told}");
+    }
+    // What runs for a moment may run beside it.
+    let records = directory.path().join("records.ndjson");
+    std::fs::write(&records, json!({ "kind": "tag", "id": new_id(), "data": { "name": "Sea view" } }).to_string()).unwrap();
+    let (status, told, _) = run(&["import", "--database-url", &url, "--organization", &organization, records.to_str().unwrap()]);
+    assert!(status && told.contains("imported 1 records"), "{told}");
+    let copy = directory.path().join("copy.db");
+    assert!(run(&["backup", "--database-url", &url, copy.to_str().unwrap()]).0);
+    drop(running);
+    assert!(run(&["migrate", "--database-url", &url]).0);
+    assert_eq!(std::fs::metadata(directory.path().join("process.db-wal")).map_or(0, |log| log.len()), 0, "it is all in the file");
 }

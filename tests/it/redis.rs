@@ -86,7 +86,10 @@ fn the_script_judges_as_this_process_does() {
         prop_assume!(per_minute + per_second > 0);
         let alone = RateLimits::new(per_minute, per_second);
         let shared = RateLimits::new(per_minute, per_second).shared_in(&redis.url()).unwrap();
-        let (credential, clock) = (Owner { organization: new_id(), credential: Credential::ApiKey(new_id()) }, Clock::manual("2026-11-21T09:30:00Z".parse().unwrap()));
+        let (credential, clock) = (
+            Owner { organization: new_id(), credential: Credential::ApiKey(new_id()) },
+            Clock::manual("2026-11-21T09:30:00Z".parse().unwrap()),
+        );
         runtime.block_on(async {
             let (_running, stopped) = watch::channel(false);
             shared.connect(stopped).await;

@@ -1,0 +1,220 @@
+//! What one organization, one caller or one moment must not do to another: keys and limits across organizations, what is
+//! remembered of what was never committed or is lost, what is revoked while a body arrives.
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use store::Value as Column;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use uuid::Uuid;
+use vestibule::access::Permission;
+
+use crate::checkin::House;
+use crate::support::{Answer, Api, App, Org, new_id, on_both};
+
+store::statements! {
+    /// The revisions of an organization.
+    REVISIONS = "select revision, stream_revision from organization where id = ?1";
+    /// Puts them back, as a database does that has lost commits.
+    PUT_BACK = "update organization set revision = ?2, stream_revision = ?3 where id = ?1";
+    /// Loses a portal.
+    LOSE = "delete from portal where organization_id = ?1 and name_key = ?2";
+    /// References are looked at when the transaction is committed, rather than at once.
+    DEFER = "pragma defer_foreign_keys = 1";
+    /// A text of an organization that is not there.
+    ORPHAN = "insert into translation (organization_id, id, source_table, created_at, updated_at) values (?1, ?1, 'manual', 0, 0)";
+}
+
+/// The same member of two organizations, by the same app.
+async fn of_both(one: &Org<'_>, other: &mut Org<'_>) -> Uuid {
+    let member = new_id();
+    other.oauth_app = one.oauth_app;
+    for org in [one, &*other] {
+        org.member(member, None, &Permission::ALL, true).await;
+    }
+    member
+}
+
+async fn names(api: &Api) -> Vec<Value> {
+    api.get("/portals").await.data().as_array().unwrap().iter().map(|row| row["name"].clone()).collect()
+}
+
+on_both! {
+    async fn a_key_means_nothing_in_another_organization(app: App) {
+        let (one, mut other) = (app.org().await, app.org().await);
+        let member = of_both(&one, &mut other).await;
+        let here = one.token_of(member, &Permission::ALL).await;
+        let body = json!({ "name": "Casa", "supportNotes": "Only for those of the first." });
+        let first = here.post_with_key("/portals", "key", body.clone()).await;
+        first.data();
+        let there = other.token_of(member, &Permission::ALL).await;
+        let second = there.post_with_key("/portals", "key", body.clone()).await;
+        assert_eq!((second.status, second.header("idempotency-replayed")), (201, None), "{}", second.body);
+        assert_ne!(second.body["data"]["id"], first.body["data"]["id"]);
+        assert_eq!(names(&there).await, ["Casa"], "it was done, not only answered");
+        assert_eq!(there.post_with_key("/portals", "key", body).await.body, second.body);
+    }
+
+    async fn a_limit_is_an_organizations_own(app: App, "--rate-limit-per-minute=3") {
+        let (one, mut other) = (app.org().await, app.org().await);
+        let member = of_both(&one, &mut other).await;
+        let here = one.token_of(member, &Permission::ALL).await;
+        for _ in 0..3 {
+            here.get("/portals").await.data();
+        }
+        here.get("/portals").await.error(429);
+        let there = other.token_of(member, &Permission::ALL).await;
+        assert_eq!(there.get("/portals").await.header("x-ratelimit-remaining"), Some("2"));
+    }
+
+    async fn what_a_database_has_lost_is_not_remembered(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let limited = org.limited(&[org.property(None, &[]).await]).await;
+        let create = async |name: &str| drop(api.post("/portals", json!({ "name": name })).await.data());
+        create("First").await;
+        let (store, id) = (app.server.service.store.clone(), org.id);
+        let row = store.read(move |tx| tx.row(&REVISIONS, &[id.into()])).await.unwrap().unwrap();
+        let (configuration, stream): (i64, i64) = (row.get(0).unwrap(), row.get(1).unwrap());
+        create("Lost").await;
+        assert_eq!((names(&api).await.len(), names(&limited).await.len()), (2, 2));
+        store.write(move |tx| {
+            tx.execute(&LOSE, &[id.into(), Column::from("lost")])?;
+            tx.execute(&PUT_BACK, &[id.into(), configuration.into(), stream.into()])
+        }).await.unwrap();
+        create("Second").await;
+        assert_eq!((names(&api).await, names(&limited).await), (vec![json!("First"), json!("Second")], vec![json!("First"), json!("Second")]));
+    }
+
+    async fn what_is_revoked_while_a_body_arrives_counts(app: App) {
+        let org = app.org().await;
+        let (api, id) = org.key_and_id(&Permission::ALL).await;
+        let member = new_id();
+        org.member(member, None, &Permission::ALL, true).await;
+        let of_member = org.token_of(member, &Permission::ALL).await;
+        let less: Vec<_> = Permission::ALL.into_iter().filter(|held| *held != Permission::ModifyProperties).collect();
+
+        let sending = Sending::begin(&app, &of_member, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
+        org.member(member, None, &less, true).await;
+        sending.end().await.starts_with("HTTP/1.1 403").then_some(()).expect("the permission was lost");
+
+        let sending = Sending::begin(&app, &api, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
+        app.platform().ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await;
+        sending.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
+
+        // A replay shows what was answered, so it passes the same checks.
+        let (again, id) = org.key_and_id(&Permission::ALL).await;
+        again.post_with_key("/portals", "key", json!({ "name": "Casa" })).await.data();
+        let sending = Sending::begin(&app, &again, "/api/v1/portals", &json!({ "name": "Casa" }), Some("key")).await;
+        app.platform().ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await;
+        sending.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
+        assert_eq!(names(&org.key().await).await, ["Casa"]);
+    }
+
+    async fn what_expires_while_a_body_arrives_has_expired(app: App) {
+        let org = app.org().await;
+        let body = json!({ "name": "key", "permissions": Permission::ALL, "expiresAt": "2026-11-21T09:31:00Z" });
+        let key = app.platform().ok(Method::POST, &org.path("/api-keys"), Some(body)).await;
+        let api = app.api(key["token"].as_str().unwrap());
+        let sending = Sending::begin(&app, &api, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
+        app.clock.advance(Duration::from_secs(60));
+        assert!(sending.end().await.starts_with("HTTP/1.1 401"));
+    }
+}
+
+/// A POST whose caller has been let in, and whose body has not been sent.
+struct Sending {
+    stream: TcpStream,
+    body: String,
+}
+
+impl Sending {
+    /// Waits to be told to go on: the body is asked for once its caller is known and may do this.
+    async fn begin(app: &App, api: &Api, path: &str, body: &Value, key: Option<&str>) -> Self {
+        let (token, body) = (api.token.as_ref().unwrap(), body.to_string());
+        let key = key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer {token}\r\ncontent-length: {}\r\n{key}expect: 100-continue\r\nconnection: close\r\n\r\n",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(app.server.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut told = [0; 25];
+        stream.read_exact(&mut told).await.unwrap();
+        assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+        Self { stream, body }
+    }
+
+    /// Sends the body; the answer.
+    async fn end(mut self) -> String {
+        self.stream.write_all(self.body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        self.stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+}
+
+/// On SQLite operations share a commit, and one of another caller's may make it fail. What they read of each other then
+/// never was.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_never_committed_is_not_remembered() {
+    let app = App::on_sqlite(&[]).await;
+    let house = House::build(&app).await;
+    let step = house.step("main", json!({})).await;
+    let view = async || app.stay(&house.token, "").await.data()["portal"]["name"].clone();
+    assert_eq!(view().await, "Casa");
+    let store = app.server.service.store.clone();
+    let queued = async |count| {
+        while store.load().queued < count {
+            tokio::task::yield_now().await;
+        }
+    };
+
+    let ((begun, has_begun), (go, gate)) = (channel(), channel::<()>());
+    let holding = tokio::spawn({
+        let store = store.clone();
+        async move {
+            let work = move |_: &mut store::Transaction<'_>| {
+                begun.send(()).unwrap();
+                let _ = gate.recv();
+                std::thread::sleep(Duration::from_millis(6));
+                Ok::<_, store::Error>(())
+            };
+            store.write(work).await
+        }
+    });
+    tokio::task::spawn_blocking(move || has_begun.recv()).await.unwrap().unwrap();
+    let renamed = tokio::spawn({
+        let (api, path) = (house.api.clone(), format!("/portals/{}", house.portal));
+        async move { api.patch(&path, json!({ "data": { "name": "Never" } })).await }
+    });
+    queued(1).await;
+    let saved = tokio::spawn({
+        let request = app.http.put(format!("{}/guest/v1/stays/{}/steps/{step}", app.base, house.token));
+        async move { Answer::of(request.json(&json!({ "answers": { "isDone": true } }))).await }
+    });
+    queued(2).await;
+    let failed = tokio::spawn({
+        let store = store.clone();
+        async move {
+            store
+                .write(|tx| {
+                    tx.execute(&DEFER, &[])?;
+                    tx.execute(&ORPHAN, &[Uuid::max().into()])
+                })
+                .await
+        }
+    });
+    queued(3).await;
+    drop(go);
+    holding.await.unwrap().unwrap();
+    assert!(failed.await.unwrap().is_err());
+    let (renamed, saved) = (renamed.await.unwrap(), saved.await.unwrap());
+    assert!(renamed.status >= 500 && saved.status >= 500, "{} {}", renamed.status, saved.status);
+    assert_eq!(view().await, "Casa");
+    house.update_portal(house.portal, json!({ "supportNotes": "Raises the revision." })).await;
+    assert_eq!(view().await, "Casa");
+}
