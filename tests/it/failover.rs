@@ -125,8 +125,9 @@ async fn a_way_that_swallows_everything_is_unavailable_and_then_is_not() {
         assert_eq!(node.text("/healthz").await.trim(), "ok");
         round += 1;
     }
+    // A thread that gives up its place is not at once free for the next one.
     if let (Some(before), Some(now)) = (before, node.threads()) {
-        assert!(now <= before + places + 16, "{before} threads, and then {now}");
+        assert!(now <= before + 4 * places, "{before} threads, and then {now}");
     }
     middle_box.open();
     assert_eq!(create_at_last(&api, "after", SECONDS).await.status, 201);
@@ -279,6 +280,10 @@ async fn work_that_goes_on_after_a_failed_statement_is_not_acknowledged() {
     assert_eq!(count(&store).await, 0);
     let refused = store.write(|tx| insert(tx, "b").and_then(|_| insert(tx, "b"))).await;
     assert!(matches!(refused, Err(Error::Defect(_))), "{refused:?}");
+    // Why it failed is what the caller has to know; a read has nothing to lose by it.
+    let lost = store.write(|tx| Ok::<_, Error>(tx.execute(&END, &[]).is_err())).await;
+    assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
+    assert!(store.read(|tx| Ok::<_, Error>(insert(tx, "c").is_err())).await.unwrap());
 }
 
 /// Work whose caller was told that it takes too long is sent no further, and is not committed.

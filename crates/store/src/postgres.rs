@@ -174,7 +174,8 @@ impl Pool {
             let begun = connection.link.run(until.min(Instant::now() + BEGIN_LIMIT), sql);
             match begun {
                 Ok(()) if !connection.link.is_read_only() => {
-                    connection.has_failed = false;
+                    connection.is_read = is_read;
+                    connection.failed = None;
                     return Ok(connection);
                 }
                 Ok(()) => self.give_up(connection, &"the server has become one that takes no writes"),
@@ -215,7 +216,7 @@ impl Pool {
             match connected {
                 Ok(link) => {
                     let prepared = HashMap::new();
-                    return Ok(Connection { link, prepared, generation, made: now, rests_since: now, until, has_failed: false });
+                    return Ok(Connection { link, prepared, generation, made: now, rests_since: now, until, is_read: false, failed: None });
                 }
                 Err(_) if now + PAUSE < until => std::thread::sleep(PAUSE),
                 // Whatever the server says against it: it was good enough when this process started.
@@ -233,6 +234,8 @@ impl Pool {
         let outcome = job::guarded(work, &mut Transaction(Handle::Postgres(&mut connection)));
         let sound = |value| connection.assert_sound().map(|()| value).map_err(E::from);
         let (outcome, is_over) = match outcome.map(|outcome| outcome.and_then(sound)) {
+            // What a read has seen is as true if its end is not heard of.
+            Ok(Ok(value)) if connection.is_read => (Ok(Ok(value)), connection.end("rollback").is_ok()),
             Ok(Ok(value)) => {
                 let committed = connection.end("commit");
                 let is_over = committed.is_ok();
@@ -299,16 +302,19 @@ pub(crate) struct Connection {
     rests_since: Instant,
     /// When the caller of the work under way is told that it takes too long.
     until: Instant,
-    /// A statement of the transaction has failed: the server would take a commit, and undo the work all the same.
-    has_failed: bool,
+    is_read: bool,
+    /// The first failure of a statement of the transaction: the server would take a commit, and undo the work all the same.
+    failed: Option<Error>,
 }
 
 impl Connection {
     fn ask<T>(&mut self, question: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>) -> Result<T> {
         self.assert_awaited()?;
-        let answer = self.link.ask(Instant::now() + ANSWER_LIMIT, question);
-        self.has_failed |= answer.is_err();
-        Ok(answer?)
+        let answer = self.link.ask(Instant::now() + ANSWER_LIMIT, question).map_err(Error::from);
+        if let Err(error) = &answer {
+            self.failed.get_or_insert_with(|| error.clone());
+        }
+        answer
     }
 
     /// Work whose caller has been told that it takes too long is not gone on with.
@@ -316,12 +322,14 @@ impl Connection {
         if Instant::now() < self.until { Ok(()) } else { Err(Error::Unavailable("it took too long, and is undone".into())) }
     }
 
-    /// Whether the transaction may be committed.
+    /// Whether what the transaction has done may be committed; a read has done nothing.
     fn assert_sound(&self) -> Result<()> {
-        if self.has_failed {
-            return Err(Error::Defect("work went on after a statement of it had failed".into()));
+        match &self.failed {
+            _ if self.is_read => Ok(()),
+            None => self.assert_awaited(),
+            Some(Error::Unavailable(text)) => Err(Error::Unavailable(text.clone())),
+            Some(error) => Err(Error::Defect(format!("work went on after a statement of it had failed: {error}"))),
         }
-        self.assert_awaited()
     }
 
     /// Commits or rolls back.
