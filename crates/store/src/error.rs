@@ -85,16 +85,13 @@ impl From<refinery::Error> for Error {
             Kind::MissingVersion(migration) if migration.applied_on().is_some() => format!(
                 "it is of a newer version of this program, and its migration {migration} is not known to this one; run that version, or a newer one"
             ),
-            Kind::Connection(_, cause) => {
-                let cause = cause.downcast_ref::<tokio_postgres::Error>();
-                match cause.and_then(tokio_postgres::Error::code).filter(|state| RIGHTS.contains(state)) {
-                    Some(_) => format!(
-                        "its role has to be allowed to create and to change tables in the schema it connects to ({})",
-                        cause.map(told).unwrap_or_default()
-                    ),
-                    None => format!("migration failed: {error}"),
+            Kind::Connection(doing, cause) => match cause.downcast_ref::<tokio_postgres::Error>() {
+                Some(cause) if cause.code().is_some_and(|state| RIGHTS.contains(state)) => {
+                    format!("its role has to be allowed to create and to change tables in the schema it connects to ({})", told(cause))
                 }
-            }
+                Some(cause) => format!("migration failed: {doing}: {}", told(cause)),
+                None => format!("migration failed: {error}"),
+            },
             _ => format!("migration failed: {error}"),
         })
     }

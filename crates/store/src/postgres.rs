@@ -235,7 +235,7 @@ impl Pool {
         let sound = |value| connection.assert_sound().map(|()| value).map_err(E::from);
         let (outcome, is_over) = match outcome.map(|outcome| outcome.and_then(sound)) {
             // What a read has seen is as true if its end is not heard of.
-            Ok(Ok(value)) if connection.is_read => (Ok(Ok(value)), connection.end("rollback").is_ok()),
+            Ok(Ok(value)) if connection.is_read => (Ok(Ok(value)), connection.end("commit").is_ok()),
             Ok(Ok(value)) => {
                 let committed = connection.end("commit");
                 let is_over = committed.is_ok();
