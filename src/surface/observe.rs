@@ -78,6 +78,9 @@ impl Metrics {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
         }
+        let (name, count) = ("vestibule_database_connections_given_up_total", service.store.connections_given_up());
+        let help = "Connections given up as silent, lost or leading to a server that takes no writes.";
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {count}");
         text
     }
 }

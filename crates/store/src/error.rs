@@ -1,4 +1,9 @@
-//! What can go wrong with a database, as the caller has to tell it apart.
+//! What can go wrong with a database, as the caller has to tell it apart: by codes and types, never by texts.
+
+use std::error::Error as StdError;
+use std::io;
+
+use tokio_postgres::error::SqlState;
 
 /// A failed database operation.
 #[derive(Debug, Clone)]
@@ -24,7 +29,7 @@ impl std::fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl StdError for Error {}
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
@@ -47,16 +52,67 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-impl From<postgres::Error> for Error {
-    fn from(error: postgres::Error) -> Self {
-        let text = std::error::Error::source(&error).map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
-        let Some(state) = error.code() else {
-            // Without an SQLSTATE it is either the connection, or a value that does not fit its parameter or column.
-            let misfit = text.starts_with("error serializing") || text.starts_with("error deserializing") || text.starts_with("expected");
-            return if misfit { Self::Defect(text) } else { Self::Unavailable(text) };
+/// What a driver's error says, with its cause.
+pub(crate) fn told(error: &tokio_postgres::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let is_passing = match error.code() {
+            Some(state) => PASSING.iter().any(|class| state.code().starts_with(class)),
+            // Without an SQLSTATE it is either the connection, or a value that does not fit its parameter, its column or a message.
+            None => error.is_closed() || error.source().and_then(<dyn StdError>::downcast_ref::<io::Error>).is_some_and(is_of_connection),
         };
-        // Connection trouble, resources, operator intervention, system errors, and transactions that lost against others.
-        let passing = ["08", "25006", "40", "53", "55P03", "57", "58"];
-        if passing.iter().any(|class| state.code().starts_with(class)) { Self::Unavailable(text) } else { Self::Defect(text) }
+        if is_passing { Self::Unavailable(told(&error)) } else { Self::Defect(told(&error)) }
+    }
+}
+
+/// The classes and codes of what passes: connection trouble, a server that takes no writes, resources, operator intervention,
+/// system errors, and transactions that lost against others.
+const PASSING: [&str; 7] = ["08", "25006", "40", "53", "55P03", "57", "58"];
+
+/// The driver says by `InvalidInput` that a message cannot be written or read.
+fn is_of_connection(error: &io::Error) -> bool {
+    error.kind() != io::ErrorKind::InvalidInput
+}
+
+impl From<refinery::Error> for Error {
+    fn from(error: refinery::Error) -> Self {
+        use refinery::error::Kind;
+        Self::Configuration(match error.kind() {
+            // One that was applied, and is missing among those of this program; the other way round it is missing over there.
+            Kind::MissingVersion(migration) if migration.applied_on().is_some() => format!(
+                "it is of a newer version of this program, and its migration {migration} is not known to this one; run that version, or a newer one"
+            ),
+            Kind::Connection(doing, cause) => match cause.downcast_ref::<tokio_postgres::Error>() {
+                Some(cause) if cause.code().is_some_and(|state| RIGHTS.contains(state)) => {
+                    format!("its role has to be allowed to create and to change tables in the schema it connects to ({})", told(cause))
+                }
+                Some(cause) => format!("migration failed: {doing}: {}", told(cause)),
+                None => format!("migration failed: {error}"),
+            },
+            _ => format!("migration failed: {error}"),
+        })
+    }
+}
+
+/// What a role hears that lacks a right, or has no schema in which it may look for tables.
+const RIGHTS: [SqlState; 2] = [SqlState::INSUFFICIENT_PRIVILEGE, SqlState::INVALID_SCHEMA_NAME];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_message_is_told_from_what_is_wrong_with_a_connection() {
+        for (kind, is_passing) in [
+            (io::ErrorKind::UnexpectedEof, true),
+            (io::ErrorKind::ConnectionReset, true),
+            (io::ErrorKind::TimedOut, true),
+            (io::ErrorKind::InvalidInput, false),
+        ] {
+            assert_eq!(is_of_connection(&io::Error::from(kind)), is_passing, "{kind}");
+        }
     }
 }

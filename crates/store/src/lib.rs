@@ -181,6 +181,16 @@ impl Store {
             Backend::Postgres(postgres) => postgres.load(),
         }
     }
+
+    /// How many connections have been given up since the store was opened, because one of them was silent, lost, or led to a
+    /// server that takes no writes; none on SQLite.
+    #[must_use]
+    pub fn connections_given_up(&self) -> u64 {
+        match &self.0 {
+            Backend::Sqlite(_) => 0,
+            Backend::Postgres(postgres) => postgres.given_up(),
+        }
+    }
 }
 
 /// Holds a database for this process, as long as it lives.

@@ -1,19 +1,28 @@
 //! PostgreSQL: a pool of connections, each operation a transaction on one of them, run on a blocking thread.
+//!
+//! What a caller that is told "unavailable" may count on:
+//!
+//! - Told so before its work has begun, it never begins: either the caller or the thread wins [`Progress`], and the thread
+//!   tries only once a transaction is open.
+//! - Told so later, because its time is over, its work is sent no further statement, and is not committed: [`Connection`]
+//!   looks at the same moment as the caller before each, the commit among them, and the caller is never told before it.
+//! - What is left is a commit that was sent in time, and whose answer did not come, or not in time. Then nobody on this side
+//!   knows. The work and the record under its idempotency key are one transaction, so whoever sends the key again learns it.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod link;
+mod pooler;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use postgres::config::SslMode;
-use postgres::types::ToSql;
-use postgres::{Client, Config, NoTls};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::Instant;
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
 
+use self::link::{Connector, Failure, Link};
 use crate::error::{Error, Result};
 use crate::job::{self, Progress};
 use crate::statement::Statement;
@@ -22,51 +31,50 @@ use crate::{Handle, Load, Transaction, WAIT_LIMIT};
 
 /// Connections kept a core: enough that a commit's wait for the disk leaves no core idle.
 const CONNECTIONS_A_CORE: usize = 8;
-/// A statement that waits longer than a caller does is stopped; a transaction whose process has gone releases its locks.
-const SESSION: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set idle_in_transaction_session_timeout = '30s'";
+/// Connections at the most. Each that is in use has a blocking thread, of which there are 512 for everything in the process.
+const CONNECTIONS: usize = 256;
+/// A statement that waits longer than a caller does is stopped. A transaction whose client is no longer heard of, and which
+/// may hold the lock of an organization, is ended.
+const SESSION: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set idle_in_transaction_session_timeout = '10s'";
+/// How long an answer is waited for on this side: longer than the server lets a statement run, so that a server that is there
+/// is heard.
+const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
+/// The same for `begin` on a connection that has rested. It is answered at once where somebody answers, and otherwise there is
+/// time left for a new connection before the caller's patience ends.
+const BEGIN_LIMIT: Duration = Duration::from_millis(1_500);
+/// Between two attempts to connect.
+const PAUSE: Duration = Duration::from_millis(400);
+/// A connection that nobody has wanted for so long is closed.
+const REST_LIMIT: Duration = Duration::from_mins(10);
+/// A connection is made anew after so long, so that nodes find their way to where their URL leads today.
+const AGE_LIMIT: Duration = Duration::from_mins(30);
 /// Held while migrating, so that of several nodes starting at once one migrates and the others wait.
 const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
+/// How long that, and migrating, may take.
+const MIGRATION_LIMIT: Duration = Duration::from_hours(1);
+/// What a migration may take is not for the server to say, whatever the role's settings are.
+const PATIENT_SESSION: &str = "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
 
 #[derive(Clone)]
 pub(crate) struct Postgres {
-    pool: Arc<Connections>,
+    pool: Arc<Pool>,
     permits: Arc<Semaphore>,
     queued: Arc<AtomicUsize>,
     size: usize,
 }
 
-/// The pool. Saying goodbye to the server blocks, which a thread of an async runtime must not: so another thread does it.
-struct Connections(Option<r2d2::Pool<Manager>>);
-
-impl Connections {
-    fn get(&self) -> Result<Pooled> {
-        let pool = self.0.as_ref().ok_or_else(|| Error::Unavailable("the database is closing".into()))?;
-        pool.get().map_err(|error| Error::Unavailable(error.to_string()))
-    }
-}
-
-impl Drop for Connections {
-    fn drop(&mut self) {
-        let pool = self.0.take();
-        std::thread::spawn(move || drop(pool));
-    }
-}
-
 impl Postgres {
     pub(crate) fn open(url: &str, migrations: &refinery::Runner) -> Result<Self> {
-        let manager = Manager::new(url)?;
-        let mut client = manager.client().map_err(|error| Error::Configuration(Error::from(error).to_string()))?;
-        migrate(&mut client, migrations)?;
-        drop(client);
-        let size = CONNECTIONS_A_CORE * std::thread::available_parallelism().map_or(1, usize::from);
-        let pool = r2d2::Pool::builder()
-            .max_size(u32::try_from(size).unwrap_or(u32::MAX))
-            .min_idle(Some(1))
-            .connection_timeout(WAIT_LIMIT)
-            .test_on_check_out(false)
-            .error_handler(Box::new(r2d2::NopErrorHandler))
-            .build_unchecked(manager);
-        Ok(Self { pool: Arc::new(Connections(Some(pool))), permits: Arc::new(Semaphore::new(size)), queued: Arc::default(), size })
+        let connector = Connector::new(url)?;
+        let unusable = |failure: Failure| Error::Configuration(failure.to_string());
+        let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
+        pooler::refuse_pooling_by_transaction(&connector, &mut link)?;
+        migrate(&mut link, migrations)?;
+        link.close();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let size = CONNECTIONS.min(CONNECTIONS_A_CORE * cores);
+        let pool = Pool { connector, resting: Mutex::default(), given_up: AtomicU64::default() };
+        Ok(Self { pool: Arc::new(pool), permits: Arc::new(Semaphore::new(size)), queued: Arc::default(), size })
     }
 
     pub(crate) async fn run<T, E>(
@@ -90,9 +98,16 @@ impl Postgres {
         let progress = Progress::default();
         let (begun, pool) = (progress.clone(), self.pool.clone());
         tokio::task::spawn_blocking(move || {
-            let outcome = match begin(&pool, is_read) {
-                Ok(_) if !begun.begin() => return,
-                Ok(connection) => finish(connection, work),
+            let outcome = match pool.begin(is_read, asked + WAIT_LIMIT) {
+                Ok(mut connection) if !begun.begin() => {
+                    // Nobody waits for it, and so nothing of it is done.
+                    let undone = connection.end("rollback");
+                    return pool.take_back(connection, undone.is_ok());
+                }
+                Ok(mut connection) => {
+                    connection.until = asked + limit;
+                    pool.finish(connection, work)
+                }
                 Err(error) => Ok(Err(E::from(error))),
             };
             // Before the answer: whoever has it may count on the connection being free again.
@@ -106,77 +121,247 @@ impl Postgres {
         let busy = self.size - self.permits.available_permits();
         Load { queued: self.queued.load(Ordering::Relaxed), busy, size: self.size }
     }
+
+    pub(crate) fn given_up(&self) -> u64 {
+        self.pool.given_up.load(Ordering::Relaxed)
+    }
 }
 
-type Pooled = r2d2::PooledConnection<Manager>;
+fn migrate(link: &mut Link, migrations: &refinery::Runner) -> Result<()> {
+    let until = Instant::now() + MIGRATION_LIMIT;
+    link.run(until, PATIENT_SESSION)?;
+    link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
+    let outcome = link.drive(until, async |client| migrations.run_async(client).await)?;
+    link.run(until, &format!("select pg_advisory_unlock({MIGRATION_LOCK})"))?;
+    Ok(outcome.map(drop)?)
+}
 
-/// A connection with a transaction begun on it. One that died while it lay in the pool is replaced, once for each that did.
-fn begin(pool: &Connections, is_read: bool) -> Result<Pooled> {
-    // One snapshot for all the reads of an operation; the locked organization row orders the writes.
-    let sql = if is_read { "begin isolation level repeatable read read only" } else { "begin" };
-    loop {
-        let mut connection = pool.get()?;
-        match connection.client.batch_execute(sql) {
-            Ok(()) => return Ok(connection),
-            Err(_) if connection.client.is_closed() => {}
-            Err(error) => return Err(error.into()),
+/// The connections that are not in use. How many are is for the permits to say.
+///
+/// One comes back only outside of a transaction: where a commit or a rollback was not confirmed, or work has panicked, it is
+/// closed, and the server undoes what was not committed. One that is lost takes all with it, those in use when they come
+/// back: what took it (a server that goes or was demoted, a way that swallows what is sent) has most likely taken them too,
+/// and finding that out one by one costs a caller's patience each time.
+struct Pool {
+    connector: Connector,
+    resting: Mutex<Resting>,
+    given_up: AtomicU64,
+}
+
+#[derive(Default)]
+struct Resting {
+    /// The longest at rest first.
+    connections: VecDeque<Connection>,
+    /// How often all were given up; a connection of an earlier generation is not taken back.
+    generation: u64,
+}
+
+impl Pool {
+    fn resting(&self) -> MutexGuard<'_, Resting> {
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection with a transaction begun on it, by a moment. One that died or was demoted at rest is replaced, and a
+    /// server that cannot be reached or takes no writes is tried again until then.
+    fn begin(&self, is_read: bool, until: Instant) -> Result<Connection> {
+        // One snapshot for all the reads of an operation; the locked organization row orders the writes.
+        let sql = if is_read { "begin isolation level repeatable read read only" } else { "begin" };
+        loop {
+            let mut connection = match self.rested() {
+                Some(connection) => connection,
+                None => self.connect(until)?,
+            };
+            let begun = connection.link.run(until.min(Instant::now() + BEGIN_LIMIT), sql);
+            match begun {
+                Ok(()) if !connection.link.is_read_only() => {
+                    connection.is_read = is_read;
+                    connection.failed = None;
+                    return Ok(connection);
+                }
+                Ok(()) => self.give_up(connection, &"the server has become one that takes no writes"),
+                Err(failure) if connection.link.is_lost() => {
+                    self.give_up(connection, &failure);
+                    if Instant::now() >= until {
+                        return Err(failure.into());
+                    }
+                }
+                Err(failure) => {
+                    connection.link.close();
+                    return Err(failure.into());
+                }
+            }
         }
     }
-}
 
-fn finish<T, E: From<Error>>(
-    mut connection: Pooled,
-    work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-) -> Result<Result<T, E>, job::Panic> {
-    let outcome = job::guarded(work, &mut Transaction(Handle::Postgres(&mut connection)));
-    if let Ok(Ok(value)) = outcome {
-        return Ok(connection.client.batch_execute("commit").map(|()| value).map_err(|error| E::from(error.into())));
+    /// The connection that has come back last.
+    fn rested(&self) -> Option<Connection> {
+        loop {
+            let connection = self.resting().connections.pop_back()?;
+            let now = Instant::now();
+            if now < connection.rests_since + REST_LIMIT && now < connection.made + AGE_LIMIT {
+                return Some(connection);
+            }
+            connection.link.close();
+        }
     }
-    if connection.client.batch_execute("rollback").is_err() {
-        tracing::debug!("a connection was lost before its rollback");
+
+    fn connect(&self, until: Instant) -> Result<Connection> {
+        loop {
+            let generation = self.resting().generation;
+            let connected = self.connector.connect(until).and_then(|mut link| {
+                link.run(until, SESSION)?;
+                Ok(link)
+            });
+            let now = Instant::now();
+            match connected {
+                Ok(link) => {
+                    let prepared = HashMap::new();
+                    return Ok(Connection { link, prepared, generation, made: now, rests_since: now, until, is_read: false, failed: None });
+                }
+                Err(_) if now + PAUSE < until => std::thread::sleep(PAUSE),
+                // Whatever the server says against it: it was good enough when this process started.
+                Err(failure) => return Err(Error::Unavailable(failure.to_string())),
+            }
+        }
     }
-    outcome
+
+    /// Runs work on a connection with a transaction begun, and ends that.
+    fn finish<T, E: From<Error>>(
+        &self,
+        mut connection: Connection,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<Result<T, E>, job::Panic> {
+        let outcome = job::guarded(work, &mut Transaction(Handle::Postgres(&mut connection)));
+        let sound = |value| connection.assert_sound().map(|()| value).map_err(E::from);
+        let (outcome, is_over) = match outcome.map(|outcome| outcome.and_then(sound)) {
+            // What a read has seen is as true if its end is not heard of.
+            Ok(Ok(value)) if connection.is_read => (Ok(Ok(value)), connection.end("commit").is_ok()),
+            Ok(Ok(value)) => {
+                let committed = connection.end("commit");
+                let is_over = committed.is_ok();
+                (Ok(committed.map(|()| value).map_err(|failure| E::from(failure.into()))), is_over)
+            }
+            Ok(Err(error)) => (Ok(Err(error)), connection.end("rollback").is_ok()),
+            Err(panic) => (Err(panic), false),
+        };
+        self.take_back(connection, is_over);
+        outcome
+    }
+
+    /// Takes a connection back that is outside of a transaction; any other is closed.
+    fn take_back(&self, mut connection: Connection, is_outside: bool) {
+        if connection.link.is_lost() {
+            return self.give_up(connection, &"it was lost while it was in use");
+        }
+        let now = Instant::now();
+        connection.rests_since = now;
+        let mut resting = self.resting();
+        let closed = if is_outside && connection.generation == resting.generation {
+            resting.connections.push_back(connection);
+            // One at a time: each that comes back finds the next.
+            let is_too_long = resting.connections.front().is_some_and(|longest| now >= longest.rests_since + REST_LIMIT);
+            if is_too_long { resting.connections.pop_front() } else { None }
+        } else {
+            Some(connection)
+        };
+        drop(resting);
+        if let Some(closed) = closed {
+            closed.link.close();
+        }
+    }
+
+    /// Gives up a connection, and with it those that are at rest or come back later.
+    fn give_up(&self, lost: Connection, cause: &dyn std::fmt::Display) {
+        let mut doubted = VecDeque::new();
+        let mut resting = self.resting();
+        if lost.generation == resting.generation {
+            resting.generation += 1;
+            doubted = std::mem::take(&mut resting.connections);
+        }
+        drop(resting);
+        let count = 1 + doubted.len();
+        self.given_up.fetch_add(count as u64, Ordering::Relaxed);
+        tracing::warn!(%cause, connections = count, "connections to the database are given up");
+    }
 }
 
-fn migrate(client: &mut Client, migrations: &refinery::Runner) -> Result<()> {
-    let lock: &[&(dyn ToSql + Sync)] = &[&MIGRATION_LOCK];
-    client.execute("select pg_advisory_lock($1)", lock)?;
-    let outcome = migrations.run(client);
-    client.execute("select pg_advisory_unlock($1)", lock)?;
-    outcome.map(drop).map_err(|error| Error::Configuration(format!("migration failed: {error}")))
+impl Drop for Pool {
+    /// Taking leave of the server blocks, which a thread of an async runtime must not: so another thread does it.
+    fn drop(&mut self) {
+        let connections = std::mem::take(&mut self.resting().connections);
+        std::thread::spawn(move || connections.into_iter().for_each(|connection| connection.link.close()));
+    }
 }
 
-/// A client and the statements prepared on it.
+/// A connection, and the statements prepared on it.
 pub(crate) struct Connection {
-    client: Client,
-    prepared: HashMap<usize, postgres::Statement>,
+    link: Link,
+    prepared: HashMap<usize, tokio_postgres::Statement>,
+    generation: u64,
+    made: Instant,
+    rests_since: Instant,
+    /// When the caller of the work under way is told that it takes too long.
+    until: Instant,
+    is_read: bool,
+    /// The first failure of a statement of the transaction: the server would take a commit, and undo the work all the same.
+    failed: Option<Error>,
 }
 
 impl Connection {
-    fn prepared(&mut self, statement: &'static Statement) -> Result<postgres::Statement> {
+    fn ask<T>(&mut self, question: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>) -> Result<T> {
+        self.assert_awaited()?;
+        let answer = self.link.ask(Instant::now() + ANSWER_LIMIT, question).map_err(Error::from);
+        if let Err(error) = &answer {
+            self.failed.get_or_insert_with(|| error.clone());
+        }
+        answer
+    }
+
+    /// Work whose caller has been told that it takes too long is not gone on with.
+    fn assert_awaited(&self) -> Result<()> {
+        if Instant::now() < self.until { Ok(()) } else { Err(Error::Unavailable("it took too long, and is undone".into())) }
+    }
+
+    /// Whether what the transaction has done may be committed; a read has done nothing.
+    fn assert_sound(&self) -> Result<()> {
+        match &self.failed {
+            _ if self.is_read => Ok(()),
+            None => self.assert_awaited(),
+            Some(Error::Unavailable(text)) => Err(Error::Unavailable(text.clone())),
+            Some(error) => Err(Error::Defect(format!("work went on after a statement of it had failed: {error}"))),
+        }
+    }
+
+    /// Commits or rolls back.
+    fn end(&mut self, sql: &str) -> Result<(), Failure> {
+        self.link.run(Instant::now() + ANSWER_LIMIT, sql)
+    }
+
+    fn prepared(&mut self, statement: &'static Statement) -> Result<tokio_postgres::Statement> {
         // Statements are statics, so the address names one; a text as key would be hashed at every use.
         let key = std::ptr::from_ref(statement) as usize;
         if let Some(prepared) = self.prepared.get(&key) {
             return Ok(prepared.clone());
         }
-        let prepared = self.client.prepare(statement.postgres())?;
+        let prepared = self.ask(async |client| client.prepare(statement.postgres()).await)?;
         self.prepared.insert(key, prepared.clone());
         Ok(prepared)
     }
 
     pub(crate) fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
         let prepared = self.prepared(statement)?;
-        let rows = self.client.query(&prepared, &borrowed(params))?;
+        let rows = self.ask(async |client| client.query(&prepared, &borrowed(params)).await)?;
         Ok(rows.into_iter().map(|row| Row(Columns::Postgres(row))).collect())
     }
 
     pub(crate) fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
         let prepared = self.prepared(statement)?;
-        Ok(self.client.execute(&prepared, &borrowed(params))?)
+        self.ask(async |client| client.execute(&prepared, &borrowed(params)).await)
     }
 
     pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
-        Ok(self.client.query_one("select pg_try_advisory_xact_lock($1)", &[&key])?.try_get(0)?)
+        let row = self.ask(async |client| client.query_one("select pg_try_advisory_xact_lock($1)", &[&key]).await)?;
+        Ok(row.try_get(0)?)
     }
 
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
@@ -186,86 +371,4 @@ impl Connection {
 
 fn borrowed(params: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
     params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
-}
-
-/// Opens connections for the pool.
-struct Manager {
-    config: Config,
-    tls: Option<MakeRustlsConnect>,
-}
-
-impl Manager {
-    fn new(url: &str) -> Result<Self> {
-        let (url, tls) = tls_of(url)?;
-        let mut config: Config = url.parse().map_err(|error: postgres::Error| Error::Configuration(Error::from(error).to_string()))?;
-        config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
-        config.connect_timeout(WAIT_LIMIT);
-        // A server that has vanished behind the network is noticed by the kernel, not by a user's patience.
-        config.tcp_user_timeout(WAIT_LIMIT);
-        config.keepalives_idle(Duration::from_secs(10));
-        config.application_name("vestibule");
-        Ok(Self { config, tls: tls.map(MakeRustlsConnect::new) })
-    }
-
-    fn client(&self) -> Result<Client, postgres::Error> {
-        match &self.tls {
-            Some(tls) => self.config.connect(tls.clone()),
-            None => self.config.connect(NoTls),
-        }
-    }
-}
-
-impl r2d2::ManageConnection for Manager {
-    type Connection = Connection;
-    type Error = postgres::Error;
-
-    fn connect(&self) -> Result<Connection, postgres::Error> {
-        let mut client = self.client()?;
-        client.batch_execute(SESSION)?;
-        Ok(Connection { client, prepared: HashMap::new() })
-    }
-
-    fn is_valid(&self, connection: &mut Connection) -> Result<(), postgres::Error> {
-        connection.client.is_valid(WAIT_LIMIT)
-    }
-
-    fn has_broken(&self, connection: &mut Connection) -> bool {
-        connection.client.is_closed()
-    }
-}
-
-/// Splits off the URL's TLS settings: `sslmode` (`require` and the two `verify-` modes ask for TLS with a verified
-/// certificate, whatever the mode's name) and `sslrootcert` (a PEM file trusted besides the system's authorities).
-fn tls_of(url: &str) -> Result<(String, Option<rustls::ClientConfig>)> {
-    let (base, query) = url.split_once('?').unwrap_or((url, ""));
-    let (mut wanted, mut root, mut rest) = (false, None, Vec::new());
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        match pair.split_once('=') {
-            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => wanted = true,
-            Some(("sslmode", "disable" | "allow" | "prefer")) => {}
-            Some(("sslmode", other)) => return Err(Error::Configuration(format!("sslmode {other} is not known"))),
-            Some(("sslrootcert", path)) => root = Some(path.to_owned()),
-            _ => rest.push(pair),
-        }
-    }
-    let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
-    Ok((url, if wanted { Some(verified_tls(root.as_deref())?) } else { None }))
-}
-
-fn verified_tls(root: Option<&str>) -> Result<rustls::ClientConfig> {
-    let unusable = |what: &dyn std::fmt::Display| Error::Configuration(format!("TLS: {what}"));
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if let Some(path) = root {
-        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(&error))? {
-            roots.add(certificate.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))?;
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unusable(&error))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(config)
 }

@@ -75,7 +75,7 @@ impl Sqlite {
     pub(crate) fn open(path: &Path, migrations: &refinery::Runner) -> Result<Self> {
         make_private(path)?;
         let mut connection = connect(path, false)?;
-        migrations.run(&mut connection).map_err(|error| Error::Configuration(format!("migration failed: {error}")))?;
+        migrations.run(&mut connection)?;
         assert_durable(&connection)?;
 
         let cores = thread::available_parallelism().map_or(1, usize::from);

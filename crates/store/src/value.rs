@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use bytes::{BufMut, BytesMut};
 use jiff::Timestamp;
-use postgres::types::{FromSql, IsNull, ToSql, Type};
 use rusqlite::types::{ToSqlOutput, Value as Sqlite, ValueRef};
 use serde::de::DeserializeOwned;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
@@ -128,7 +128,7 @@ impl ToSql for Value {
         true
     }
 
-    postgres::types::to_sql_checked!();
+    tokio_postgres::types::to_sql_checked!();
 }
 
 /// A row of an answer.
@@ -136,7 +136,7 @@ pub struct Row(pub(crate) Columns);
 
 pub(crate) enum Columns {
     Sqlite(Vec<Sqlite>),
-    Postgres(postgres::Row),
+    Postgres(tokio_postgres::Row),
 }
 
 impl Row {
@@ -157,7 +157,7 @@ pub trait FromColumn: Sized {
     #[doc(hidden)]
     fn from_sqlite(value: &Sqlite) -> Result<Self>;
     #[doc(hidden)]
-    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self>;
+    fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self>;
 }
 
 /// A JSON column as the type it holds.
@@ -181,7 +181,7 @@ macro_rules! column {
                 }
             }
 
-            fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+            fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self> {
                 Ok(row.try_get(index)?)
             }
         }
@@ -201,7 +201,7 @@ impl FromColumn for Uuid {
         }
     }
 
-    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+    fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self> {
         Ok(row.try_get(index)?)
     }
 }
@@ -230,7 +230,7 @@ impl FromColumn for Timestamp {
         }
     }
 
-    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+    fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self> {
         timestamp(row.try_get::<_, Microseconds>(index)?.0)
     }
 }
@@ -260,7 +260,7 @@ impl<T: DeserializeOwned> FromColumn for Json<T> {
         }
     }
 
-    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+    fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self> {
         parse(row.try_get::<_, RawJson<'_>>(index)?.0)
     }
 }
@@ -285,7 +285,7 @@ impl<T: FromColumn> FromColumn for Option<T> {
         }
     }
 
-    fn from_postgres(row: &postgres::Row, index: usize) -> Result<Self> {
+    fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self> {
         match row.try_get::<_, Option<Nothing>>(index)? {
             None => Ok(None),
             Some(Nothing) => T::from_postgres(row, index).map(Some),

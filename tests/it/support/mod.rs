@@ -1,7 +1,9 @@
 //! The server under test, and those who talk to it.
 
 pub mod dice;
+pub mod middle_box;
 pub mod node;
+pub mod pgbouncer;
 pub mod postgres;
 pub mod raw_receiver;
 pub mod receiver;

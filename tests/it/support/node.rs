@@ -55,6 +55,12 @@ impl Node {
         self.http.get(format!("{}{path}", self.base)).send().await.unwrap().text().await.unwrap()
     }
 
+    /// How many threads it has, where the system tells.
+    pub fn threads(&self) -> Option<usize> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok())
+    }
+
     /// How often something stands in its log.
     pub fn logged(&self, what: &str) -> usize {
         std::fs::read_to_string(self.log.path()).unwrap().matches(what).count()

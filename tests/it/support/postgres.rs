@@ -16,15 +16,7 @@ struct Cluster {
 pub fn fresh_database() -> Option<String> {
     static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
     static NUMBER: Mutex<u32> = Mutex::new(0);
-    let cluster = CLUSTER.get_or_init(|| {
-        let made = start();
-        if made.is_none() {
-            assert!(std::env::var_os("VESTIBULE_REQUIRE_POSTGRES").is_none(), "PostgreSQL is required, and initdb was not found");
-            eprintln!("PostgreSQL was not found: every test on it is LEFT OUT of this run");
-        }
-        made
-    });
-    let cluster = cluster.as_ref()?;
+    let cluster = CLUSTER.get_or_init(found).as_ref()?;
     // One at a time: databases are made by copying a template, which must be idle.
     let mut number = NUMBER.lock().unwrap();
     *number += 1;
@@ -32,6 +24,24 @@ pub fn fresh_database() -> Option<String> {
     let mut client = postgres::Client::connect(&format!("{}/postgres", cluster.url), postgres::NoTls).unwrap();
     client.batch_execute(&format!("create database {name}")).unwrap();
     Some(format!("{}/{name}", cluster.url))
+}
+
+/// The database of a cluster of a test's own, which may do with all of it what it likes.
+pub fn fresh_cluster() -> Option<String> {
+    static CLUSTERS: Mutex<Vec<Cluster>> = Mutex::new(Vec::new());
+    let cluster = found()?;
+    let url = format!("{}/postgres", cluster.url);
+    CLUSTERS.lock().unwrap().push(cluster);
+    Some(url)
+}
+
+fn found() -> Option<Cluster> {
+    let made = start();
+    if made.is_none() {
+        assert!(std::env::var_os("VESTIBULE_REQUIRE_POSTGRES").is_none(), "PostgreSQL is required, and initdb was not found");
+        eprintln!("PostgreSQL was not found: every test on it is LEFT OUT of this run");
+    }
+    made
 }
 
 fn start() -> Option<Cluster> {

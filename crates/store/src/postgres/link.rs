@@ -1,0 +1,247 @@
+//! One connection to a PostgreSQL server, and how one is made.
+//!
+//! Every question to the server has a deadline on this side, because a limit that the server keeps (`statement_timeout`) is
+//! of no use for a statement that never reaches it: something between here and there may swallow every byte of a connection
+//! and still acknowledge it, and then neither keep-alives nor TCP's own time-out ever notice. The socket is driven on the
+//! thread that asks, so a deadline that is over frees that thread, and what is left of the connection is dropped with it.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Config, SimpleQueryMessage, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::WAIT_LIMIT;
+use crate::error::{self, Error, Result};
+
+/// What the last words to a server may take; it also notices without them.
+const FAREWELL: Duration = Duration::from_millis(100);
+/// Class 08: the connection, and among other things what a pooler says for a server.
+const CONNECTION_TROUBLE: &str = "08";
+
+/// The socket, with or without TLS, and the protocol on it.
+type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+
+/// Why a question has no answer.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// None came in time.
+    Silence,
+    /// The connection was lost before it was asked.
+    Lost,
+    /// This system has no means for a connection.
+    System(io::Error),
+    /// The server or the driver says why.
+    Told(tokio_postgres::Error),
+}
+
+impl Failure {
+    /// Whether the server has said that it ends this connection, that it is going altogether, or that it has become one that
+    /// takes no writes. Another connection, perhaps to another server, is what helps.
+    fn is_farewell(&self) -> bool {
+        let Self::Told(error) = self else { return true };
+        let Some(said) = error.as_db_error() else { return false };
+        let code = said.code();
+        matches!(said.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+            || code.code().starts_with(CONNECTION_TROUBLE)
+            || [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW, SqlState::READ_ONLY_SQL_TRANSACTION]
+                .contains(code)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silence => f.write_str("the server did not answer in time"),
+            Self::Lost => f.write_str("the connection was lost"),
+            Self::System(error) => error.fmt(f),
+            Self::Told(error) => f.write_str(&error::told(error)),
+        }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Told(error) => error.into(),
+            passing => Self::Unavailable(passing.to_string()),
+        }
+    }
+}
+
+/// A connection.
+pub(super) struct Link {
+    client: Client,
+    wire: Wire,
+    /// The wire has come to its end, and may not be asked again.
+    has_ended: bool,
+    is_lost: bool,
+    runtime: Runtime,
+}
+
+impl Link {
+    /// Asks, and waits for the answer until a moment. A connection that has missed one is lost: nothing that it says later
+    /// would be the answer to what is asked then.
+    pub(super) fn ask<T>(
+        &mut self,
+        until: Instant,
+        question: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, Failure> {
+        let answer = self.drive(until, question).and_then(|answer| answer.map_err(Failure::Told));
+        self.is_lost |= self.has_ended || answer.as_ref().is_err_and(Failure::is_farewell);
+        answer
+    }
+
+    /// [`Link::ask`] for a question that fails in a way of its own.
+    pub(super) fn drive<T>(&mut self, until: Instant, question: impl AsyncFnOnce(&mut Client) -> T) -> Result<T, Failure> {
+        let Self { client, wire, has_ended, is_lost, runtime } = self;
+        if *is_lost {
+            return Err(Failure::Lost);
+        }
+        let driven = runtime.block_on(async {
+            let mut answer = pin!(question(client));
+            let driven = poll_fn(|context| {
+                let mut end = None;
+                if !*has_ended && let Poll::Ready(ended) = Pin::new(&mut *wire).poll(context) {
+                    *has_ended = true;
+                    end = ended.err();
+                }
+                // What came before the end counts.
+                match (answer.as_mut().poll(context), end) {
+                    (Poll::Ready(answer), _) => Poll::Ready(Ok(answer)),
+                    (Poll::Pending, Some(error)) => Poll::Ready(Err(Failure::Told(error))),
+                    // Of a wire that ended without an error, the driver's side tells the question.
+                    (Poll::Pending, None) => Poll::Pending,
+                }
+            });
+            timeout_at(until, driven).await
+        });
+        let answer = driven.unwrap_or(Err(Failure::Silence));
+        *is_lost |= answer.is_err();
+        answer
+    }
+
+    /// Statements without parameters or rows.
+    pub(super) fn run(&mut self, until: Instant, sql: &str) -> Result<(), Failure> {
+        self.ask(until, async |client| client.batch_execute(sql).await)
+    }
+
+    /// The first column of the first row of statements without parameters.
+    pub(super) fn word(&mut self, until: Instant, sql: &str) -> Result<Option<String>, Failure> {
+        let messages = self.ask(until, async |client| client.simple_query(sql).await)?;
+        Ok(messages.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        }))
+    }
+
+    /// Whether it is of no more use.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// Whether the server has become one that takes no writes, which it tells with whatever it answers (from version 14 on).
+    pub(super) fn is_read_only(&self) -> bool {
+        ["in_hot_standby", "default_transaction_read_only"].iter().any(|setting| self.wire.parameter(setting) == Some("on"))
+    }
+
+    /// Takes leave of the server.
+    pub(super) fn close(self) {
+        let Self { client, wire, runtime, is_lost, .. } = self;
+        drop(client);
+        if !is_lost {
+            // A server that does not listen notices by itself.
+            drop(runtime.block_on(async { timeout(FAREWELL, wire).await }));
+        }
+    }
+}
+
+/// Makes connections.
+pub(super) struct Connector {
+    config: Config,
+    tls: MakeRustlsConnect,
+}
+
+impl Connector {
+    pub(super) fn new(url: &str) -> Result<Self> {
+        let (url, tls) = tls_of(url)?;
+        let mut config: Config = url.parse().map_err(|error| Error::Configuration(error::told(&error)))?;
+        config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
+        // A host that does not answer leaves the others time.
+        let hosts = config.get_hosts().len().max(config.get_hostaddrs().len()).max(1);
+        config.connect_timeout(WAIT_LIMIT / u32::try_from(hosts).unwrap_or(u32::MAX));
+        // A server that has vanished behind the network is noticed by the kernel, not by a user's patience.
+        config.tcp_user_timeout(WAIT_LIMIT);
+        config.keepalives_idle(Duration::from_secs(10));
+        config.application_name("vestibule");
+        // What is read and what is written have to be of one server, whichever it is after a fail-over.
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        let tls = tls.map_or_else(|| tls_trusting(rustls::RootCertStore::empty()), Ok)?;
+        Ok(Self { config, tls: MakeRustlsConnect::new(tls) })
+    }
+
+    /// A connection, authenticated, by a moment.
+    pub(super) fn connect(&self, until: Instant) -> Result<Link, Failure> {
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::System)?;
+        let connected = runtime.block_on(async { timeout_at(until, self.config.connect(self.tls.clone())).await });
+        let failure = match connected {
+            Ok(Ok((client, wire))) => return Ok(Link { client, wire, has_ended: false, is_lost: false, runtime }),
+            Ok(Err(error)) => Failure::Told(error),
+            Err(_) => Failure::Silence,
+        };
+        // A name server that does not answer holds a thread of it, whose end is nobody's to wait for.
+        runtime.shutdown_background();
+        Err(failure)
+    }
+}
+
+/// Splits off the URL's TLS settings: `sslmode` (`require` and the two `verify-` modes ask for TLS with a verified
+/// certificate, whatever the mode's name) and `sslrootcert` (a PEM file trusted besides the system's authorities).
+fn tls_of(url: &str) -> Result<(String, Option<rustls::ClientConfig>)> {
+    let (base, query) = url.split_once('?').unwrap_or((url, ""));
+    let (mut wanted, mut root, mut rest) = (false, None, Vec::new());
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => wanted = true,
+            Some(("sslmode", "disable" | "allow" | "prefer")) => {}
+            Some(("sslmode", other)) => return Err(Error::Configuration(format!("sslmode {other} is not known"))),
+            Some(("sslrootcert", path)) => root = Some(path.to_owned()),
+            _ => rest.push(pair),
+        }
+    }
+    let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
+    Ok((url, if wanted { Some(verified_tls(root.as_deref())?) } else { None }))
+}
+
+fn unusable(what: impl fmt::Display) -> Error {
+    Error::Configuration(format!("TLS: {what}"))
+}
+
+fn verified_tls(root: Option<&str>) -> Result<rustls::ClientConfig> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(path) = root {
+        for certificate in CertificateDer::pem_file_iter(path).map_err(unusable)? {
+            roots.add(certificate.map_err(unusable)?).map_err(unusable)?;
+        }
+    }
+    tls_trusting(roots)
+}
+
+fn tls_trusting(roots: rustls::RootCertStore) -> Result<rustls::ClientConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(unusable)?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}

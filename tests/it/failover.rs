@@ -1,0 +1,325 @@
+//! A PostgreSQL whose connections die without a word, or that becomes another: what its callers are told, what is done, and
+//! that it is good again by itself. docs/reliability.md says what is promised.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use serde_json::json;
+use store::{Error, Migrations, Statement, Store, Transaction};
+
+use crate::support::middle_box::{Around, MiddleBox};
+use crate::support::node::Node;
+use crate::support::{Answer, Api, postgres};
+
+/// What an answer may take: the five seconds of the promise, and a half for a machine that has other things to do.
+const AT_THE_LATEST: Duration = Duration::from_millis(5_500);
+/// How long it may take until it is good again.
+const SECONDS: Duration = Duration::from_secs(10);
+
+async fn fresh_postgres() -> Option<String> {
+    tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()
+}
+
+/// A node that reaches its database through a box, with connections in its pool, and a key of an organization.
+async fn behind_a_box() -> Option<(MiddleBox, Node, Api)> {
+    let middle_box = MiddleBox::before(&fresh_postgres().await?).await;
+    let node = Node::start(&middle_box.database_url, &[]);
+    let api = node.api(&node.key().await);
+    for answer in creations(&api, "warm", 16).await {
+        answer.data();
+    }
+    Some((middle_box, node, api))
+}
+
+async fn create(api: &Api, name: &str) -> Answer {
+    api.post_with_key("/portal-manuals", name, json!({ "nickname": name, "title": "Wi-Fi" })).await
+}
+
+async fn creations(api: &Api, name: &str, count: usize) -> Vec<Answer> {
+    join_all((0..count).map(async |number| create(api, &format!("{name} {number}")).await)).await
+}
+
+/// Asks with one key until there is an answer that stays.
+async fn create_at_last(api: &Api, name: &str, within: Duration) -> Answer {
+    let began = Instant::now();
+    loop {
+        let answer = create(api, name).await;
+        if !matches!(answer.status, 503 | 409) {
+            return answer;
+        }
+        assert!(began.elapsed() < within, "{name}: {} {}", answer.status, answer.body);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn named(api: &Api, name: &str) -> usize {
+    let rows = api.get("/portal-manuals").await.data();
+    rows.as_array().unwrap().iter().filter(|row| row["nickname"] == name).count()
+}
+
+async fn given_up(node: &Node) -> u64 {
+    let metrics = node.text("/metrics").await;
+    let name = "\nvestibule_database_connections_given_up_total ";
+    metrics.split_once(name).unwrap_or_else(|| panic!("{metrics}")).1.lines().next().unwrap().parse().unwrap()
+}
+
+/// Connections that are swallowed at rest cost a moment: they are found dead by a question that is answered at once
+/// otherwise, and there is time left to make one anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn connections_that_are_forgotten_are_replaced_before_anybody_is_let_down() {
+    let Some((middle_box, node, api)) = behind_a_box().await else { return };
+    middle_box.forget_connections();
+    create(&api, "after").await.data();
+    assert_eq!(named(&api, "after").await, 1);
+    assert!(given_up(&node).await > 0);
+}
+
+/// Under load, with statements under way: nobody waits for longer than promised, and in a few seconds it is as before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn connections_that_are_forgotten_under_load_are_replaced() {
+    let Some((middle_box, _node, api)) = behind_a_box().await else { return };
+    let asked = async |number: usize| {
+        let (began, mut answers) = (Instant::now(), Vec::new());
+        while began.elapsed() < Duration::from_secs(2) {
+            let (name, sent) = (format!("load {number} {}", answers.len()), Instant::now());
+            let answer = create(&api, &name).await;
+            assert!(sent.elapsed() < AT_THE_LATEST, "{:?}", sent.elapsed());
+            answers.push((name, answer.status));
+        }
+        answers
+    };
+    let forgotten = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        middle_box.forget_connections();
+    };
+    let (answers, ()) = tokio::join!(join_all((0..40).map(asked)), forgotten);
+    let answers = answers.concat();
+    assert!(answers.iter().all(|(_, status)| matches!(status, 201 | 503)), "{answers:?}");
+    for answer in creations(&api, "after", 40).await {
+        answer.data();
+    }
+    for (name, status) in answers {
+        let again = create_at_last(&api, &name, SECONDS).await;
+        assert_eq!((again.status, status == 503 || again.header("idempotency-replayed").is_some()), (201, true), "{name}");
+    }
+}
+
+/// A way that swallows everything, new connections too: 503 in time, threads that come to an end, and it is good again by
+/// itself, though the connections that were swallowed never are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_way_that_swallows_everything_is_unavailable_and_then_is_not() {
+    let Some((middle_box, node, api)) = behind_a_box().await else { return };
+    let places = 8 * std::thread::available_parallelism().unwrap().get();
+    let before = node.threads();
+    middle_box.close();
+    let closed = Instant::now();
+    let mut round = 0;
+    while closed.elapsed() < Duration::from_secs(6) {
+        let asked = join_all((0..200).map(async |number| {
+            let (name, sent) = (format!("round {round} {number}"), Instant::now());
+            (create(&api, &name).await.status, sent.elapsed())
+        }));
+        for (status, took) in asked.await {
+            assert!(status == 503 && took < AT_THE_LATEST, "{status} after {took:?}");
+        }
+        assert_eq!(node.text("/healthz").await.trim(), "ok");
+        round += 1;
+    }
+    // A thread that gives up its place is not at once free for the next one.
+    if let (Some(before), Some(now)) = (before, node.threads()) {
+        assert!(now <= before + 4 * places, "{before} threads, and then {now}");
+    }
+    middle_box.open();
+    assert_eq!(create_at_last(&api, "after", SECONDS).await.status, 201);
+    for answer in creations(&api, "well after", 20).await {
+        answer.data();
+    }
+    for name in ["round 0 0", "round 0 199"] {
+        assert_eq!(named(&api, name).await, 0, "its caller was told before it began, so it never does");
+        let again = create(&api, name).await;
+        assert_eq!((again.status, again.header("idempotency-replayed")), (201, None), "{}", again.body);
+    }
+}
+
+/// Silence on one side of a commit or the other: nobody knows what came of it, and the key has the answer.
+async fn around_a_commit(around: Around) {
+    let Some((middle_box, _node, api)) = behind_a_box().await else { return };
+    middle_box.swallow_commit("the marked one", around);
+    let sent = Instant::now();
+    let answer = create(&api, "the marked one").await;
+    answer.error(503);
+    assert!(sent.elapsed() < AT_THE_LATEST, "{:?}", sent.elapsed());
+    let again = create_at_last(&api, "the marked one", SECONDS).await;
+    assert_eq!(again.status, 201, "{}", again.body);
+    let is_replay = again.header("idempotency-replayed").is_some();
+    assert_eq!(is_replay, around == Around::After, "it was committed, if the commit was heard");
+    assert_eq!(named(&api, "the marked one").await, 1, "it was applied once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_commit_that_is_swallowed_is_told_by_its_key() {
+    around_a_commit(Around::Before).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_commit_whose_answer_is_swallowed_is_told_by_its_key() {
+    around_a_commit(Around::After).await;
+}
+
+/// A server that takes no writes any more is left, with every connection to it, and nothing is read from it either: it may
+/// lag behind the one that has taken its place.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_demoted_server_is_left_until_there_is_one_that_takes_writes() {
+    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_cluster).await.unwrap() else { return };
+    let node = Node::start(&url, &[]);
+    let api = node.api(&node.key().await);
+    for answer in creations(&api, "before", 16).await {
+        answer.data();
+    }
+    let demote = |is_demoted: &'static str| {
+        let url = url.clone();
+        tokio::task::spawn_blocking(move || {
+            let mut client = ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap();
+            client.execute("set default_transaction_read_only = off", &[]).unwrap();
+            client.execute(&format!("alter system set default_transaction_read_only = {is_demoted}"), &[]).unwrap();
+            client.execute("select pg_reload_conf()", &[]).unwrap();
+            // Told to read its settings anew is not to have read them.
+            let setting = "show default_transaction_read_only";
+            let seen =
+                || ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap().query_one(setting, &[]).unwrap().get::<_, String>(0);
+            while seen() != is_demoted {}
+        })
+    };
+    demote("on").await.unwrap();
+    let asked = (create(&api, "meanwhile"), api.get("/portal-manuals?search=before"), create(&api, "meanwhile 2"));
+    let (one, read, other) = tokio::join!(asked.0, asked.1, asked.2);
+    for answer in [one, read, other] {
+        answer.error(503);
+    }
+    assert!(given_up(&node).await > 0);
+    demote("off").await.unwrap();
+    assert_eq!(create_at_last(&api, "meanwhile", SECONDS).await.status, 201);
+    assert_eq!(named(&api, "meanwhile").await, 1);
+    for answer in creations(&api, "after", 16).await {
+        answer.data();
+    }
+}
+
+// The store by itself.
+
+static PROCESS: Statement = Statement::new("select pg_backend_pid()::bigint");
+static INSERT: Statement = Statement::new("insert into thing (name) values (?1)");
+static COUNT: Statement = Statement::new("select count(*) from thing");
+static NO_WRITES: Statement = Statement::new("set transaction read only");
+static END: Statement = Statement::new("select pg_terminate_backend(pg_backend_pid())");
+
+async fn store() -> Option<Store> {
+    let url = fresh_postgres().await?;
+    let table = refinery::Migration::unapplied("V1__thing", "create table thing (name text not null unique)").unwrap();
+    let runner = move || refinery::Runner::new(std::slice::from_ref(&table));
+    let migrations = Migrations { sqlite: runner(), postgres: runner() };
+    Some(tokio::task::spawn_blocking(move || Store::open(&url, &migrations)).await.unwrap().unwrap())
+}
+
+fn insert(tx: &mut Transaction<'_>, name: &str) -> Result<u64, Error> {
+    tx.execute(&INSERT, &[name.into()])
+}
+
+fn process(tx: &mut Transaction<'_>) -> Result<i64, Error> {
+    tx.row(&PROCESS, &[])?.unwrap().get(0)
+}
+
+async fn count(store: &Store) -> i64 {
+    store.read(|tx| tx.row(&COUNT, &[])?.unwrap().get(0)).await.unwrap()
+}
+
+/// The process that answers, of one connection that is used again and again.
+async fn serving(store: &Store) -> i64 {
+    store.read(process).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_comes_back_only_outside_of_a_transaction() {
+    let Some(store) = store().await else { return };
+    let first = serving(&store).await;
+    // Rolled back is outside.
+    let failed = store.write(|tx| insert(tx, "a").and_then(|_| Err::<(), _>(Error::Configuration("it changed its mind".into())))).await;
+    assert!(matches!(failed, Err(Error::Configuration(_))), "{failed:?}");
+    assert_eq!((serving(&store).await, count(&store).await), (first, 0));
+    // What has panicked may be anywhere.
+    let panicking = store.clone();
+    let panics = |tx: &mut Transaction<'_>| -> Result<(), Error> { insert(tx, "b").map(|_| panic!("it gave up")) };
+    let panicked = tokio::spawn(async move { panicking.write(panics).await }).await;
+    assert!(panicked.unwrap_err().is_panic());
+    let second = serving(&store).await;
+    assert_ne!(second, first);
+    assert_eq!(count(&store).await, 0);
+    // The server has ended it.
+    let ended = store.write(|tx| insert(tx, "c").and_then(|_| tx.execute(&END, &[]))).await;
+    assert!(matches!(ended, Err(Error::Unavailable(_))), "{ended:?}");
+    assert_ne!(serving(&store).await, second);
+    assert_eq!(count(&store).await, 0);
+    assert_eq!(store.connections_given_up(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_refuses_a_write_as_read_only_is_left() {
+    let Some(store) = store().await else { return };
+    let first = serving(&store).await;
+    let refused = store.write(|tx| tx.execute(&NO_WRITES, &[]).and_then(|_| insert(tx, "a"))).await;
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    assert_ne!(serving(&store).await, first);
+}
+
+/// The server would take a commit after a failed statement, and undo everything.
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_goes_on_after_a_failed_statement_is_not_acknowledged() {
+    let Some(store) = store().await else { return };
+    let kept = store.write(|tx| insert(tx, "a").and_then(|_| Ok::<_, Error>(insert(tx, "a").is_err()))).await;
+    assert!(matches!(kept, Err(Error::Defect(_))), "{kept:?}");
+    assert_eq!(count(&store).await, 0);
+    let refused = store.write(|tx| insert(tx, "b").and_then(|_| insert(tx, "b"))).await;
+    assert!(matches!(refused, Err(Error::Defect(_))), "{refused:?}");
+    // Why it failed is what the caller has to know; a read has nothing to lose by it.
+    let lost = store.write(|tx| Ok::<_, Error>(tx.execute(&END, &[]).is_err())).await;
+    assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
+    assert!(store.read(|tx| Ok::<_, Error>(insert(tx, "c").is_err())).await.unwrap());
+}
+
+/// Work whose caller was told that it takes too long is sent no further, and is not committed.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_takes_too_long_is_undone() {
+    let Some(store) = store().await else { return };
+    let first = serving(&store).await;
+    let limit = Duration::from_millis(700);
+    let (told, heard) = std::sync::mpsc::channel();
+    // The caller waits in any case as long as for work that has not begun.
+    let late = store.write_within(limit, move |tx| {
+        insert(tx, "a")?;
+        std::thread::sleep(limit);
+        told.send(insert(tx, "b").is_err()).unwrap();
+        Ok::<_, Error>(())
+    });
+    let late = late.await;
+    assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
+    assert!(heard.recv().unwrap(), "no further statement");
+    let late = store.write_within(limit, move |tx| insert(tx, "c").map(|_| std::thread::sleep(limit))).await;
+    assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
+    assert_eq!((serving(&store).await, count(&store).await), (first, 0), "and the connection is as good as before");
+}
+
+/// What a value that does not fit leads to is no fault of the connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_that_does_not_fit_is_a_defect() {
+    let Some(store) = store().await else { return };
+    let first = serving(&store).await;
+    let of_type = store.write(|tx| tx.execute(&INSERT, &[store::Value::Integer(1)])).await;
+    assert!(matches!(of_type, Err(Error::Defect(_))), "{of_type:?}");
+    let of_text = store.write(|tx| insert(tx, "a\0b")).await;
+    assert!(matches!(of_text, Err(Error::Defect(_))), "{of_text:?}");
+    let too_few = store.write(|tx| tx.execute(&INSERT, &[])).await;
+    assert!(matches!(too_few, Err(Error::Defect(_))), "{too_few:?}");
+    let column = store.read(|tx| tx.row(&PROCESS, &[])?.unwrap().get::<String>(0)).await;
+    assert!(matches!(column, Err(Error::Defect(_))), "{column:?}");
+    assert_eq!(serving(&store).await, first);
+}

@@ -1,0 +1,120 @@
+//! What a database has to be like, and how a process says at its start that it is not.
+
+use std::process::Command;
+
+use crate::support::pgbouncer::PgBouncer;
+use crate::support::postgres;
+
+async fn fresh_postgres() -> Option<String> {
+    tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()
+}
+
+/// What `migrate` says where it fails, and that `serve` says the same.
+async fn refusal(database_url: &str) -> String {
+    let run = |command: &'static str| {
+        let database_url = database_url.to_owned();
+        async move {
+            let run = move || Command::new(env!("CARGO_BIN_EXE_vestibule")).args([command, "--database-url", &database_url]).output();
+            let output = tokio::task::spawn_blocking(run).await.unwrap().unwrap();
+            assert!(!output.status.success(), "{command} went on");
+            let said = String::from_utf8(output.stderr).unwrap();
+            said.lines().find(|line| line.starts_with("vestibule: ")).unwrap_or_else(|| panic!("{said}")).to_owned()
+        }
+    };
+    let said = run("migrate").await;
+    assert_eq!(run("serve").await, said);
+    said
+}
+
+async fn admits(database_url: &str) -> bool {
+    let database_url = database_url.to_owned();
+    let migrate = move || Command::new(env!("CARGO_BIN_EXE_vestibule")).args(["migrate", "--database-url", &database_url]).status();
+    tokio::task::spawn_blocking(migrate).await.unwrap().unwrap().success()
+}
+
+/// Brings a database to a version that is not known yet.
+async fn migrate_beyond(database_url: &str) {
+    let (url, known) = (database_url.to_owned(), vestibule::migrations());
+    let beyond = |runner: &refinery::Runner| {
+        let mut migrations = runner.get_migrations().clone();
+        migrations.push(refinery::Migration::unapplied("V999__later", "create table later (id integer)").unwrap());
+        refinery::Runner::new(&migrations)
+    };
+    let later = store::Migrations { sqlite: beyond(&known.sqlite), postgres: beyond(&known.postgres) };
+    tokio::task::spawn_blocking(move || store::Store::open(&url, &later).map(drop)).await.unwrap().unwrap();
+}
+
+async fn a_newer_one_is_refused(database_url: &str) {
+    assert!(admits(database_url).await);
+    migrate_beyond(database_url).await;
+    let said = refusal(database_url).await;
+    assert!(said.contains("of a newer version of this program") && said.contains("V999__later"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_file_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    a_newer_one_is_refused(&format!("sqlite:{}", directory.path().join("newer.db").display())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_postgres_is_told() {
+    let Some(url) = fresh_postgres().await else { return };
+    a_newer_one_is_refused(&url).await;
+}
+
+async fn execute(database_url: &str, sql: &str) {
+    let (url, sql) = (database_url.to_owned(), sql.to_owned());
+    let execute = move || postgres_client(&url).batch_execute(&sql).unwrap();
+    tokio::task::spawn_blocking(execute).await.unwrap();
+}
+
+fn postgres_client(url: &str) -> ::postgres::Client {
+    ::postgres::Client::connect(url, ::postgres::NoTls).unwrap()
+}
+
+/// A role that may not create tables; one that has no schema to create them in; one that may not even come in.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_without_rights_is_told() {
+    let Some(url) = fresh_postgres().await else { return };
+    let name = format!("weak_{}", url.rsplit('_').next().unwrap());
+    execute(&url, &format!("create role {name} login")).await;
+    let weak = url.replace("//vestibule@", &format!("//{name}@"));
+    let said = refusal(&weak).await;
+    assert!(said.contains("has to be allowed to create") && said.contains("permission denied for schema public"), "{said}");
+    execute(&url, &format!("alter role {name} set search_path = nowhere")).await;
+    let said = refusal(&weak).await;
+    assert!(said.contains("has to be allowed to create") && said.contains("no schema"), "{said}");
+    execute(&url, &format!("alter role {name} nologin")).await;
+    let said = refusal(&weak).await;
+    assert!(said.contains("is not permitted to log in"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_takes_no_writes_is_told() {
+    let Some(url) = fresh_postgres().await else { return };
+    let name = url.rsplit('/').next().unwrap();
+    execute(&url, &format!("alter database {name} set default_transaction_read_only = on")).await;
+    let said = refusal(&url).await;
+    assert!(said.contains("does not allow writes"), "{said}");
+}
+
+/// A pooler that gives each transaction another connection is refused, however it chooses; one that works by session is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pooler_has_to_work_by_session() {
+    let Some(url) = fresh_postgres().await else { return };
+    for pool in ["pool_mode = transaction", "pool_mode = transaction\nserver_round_robin = 1", "pool_mode = transaction\nmin_pool_size = 5"]
+    {
+        let Some(pooler) = PgBouncer::before(&url, pool) else { return };
+        let said = refusal(&pooler.database_url).await;
+        assert!(said.contains("a pooler before it that works by transaction"), "{pool}: {said}");
+        // With connections in it that former starts have left.
+        let said = refusal(&pooler.database_url).await;
+        assert!(said.contains("a pooler before it that works by transaction"), "{pool}: {said}");
+    }
+    let pooler = PgBouncer::before(&url, "pool_mode = statement").unwrap();
+    let said = refusal(&pooler.database_url).await;
+    assert!(said.contains("statement pooling mode"), "{said}");
+    let pooler = PgBouncer::before(&url, "pool_mode = session").unwrap();
+    assert!(admits(&pooler.database_url).await, "one that works by session will do");
+}

@@ -1,0 +1,75 @@
+//! A PgBouncer of a test's own, where `pgbouncer` is found.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// A running pooler before one database, killed when dropped.
+pub struct PgBouncer {
+    process: Child,
+    /// The database, through the pooler.
+    pub database_url: String,
+    _directory: TempDir,
+}
+
+impl PgBouncer {
+    /// `None` where there is none to be had, and the run may go on without. `pool` are further lines of its settings.
+    pub fn before(database_url: &str, pool: &str) -> Option<Self> {
+        let Some(program) =
+            ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"].iter().find(|path| Path::new(path).exists())
+        else {
+            assert!(std::env::var_os("VESTIBULE_REQUIRE_PGBOUNCER").is_none(), "PgBouncer is required, and was not found");
+            eprintln!("pgbouncer was not found: a test with PgBouncer is LEFT OUT of this run");
+            return None;
+        };
+        let url = url::Url::parse(database_url).unwrap();
+        let (server, database, user) = (url.port().unwrap(), url.path().trim_start_matches('/'), url.username());
+        let directory = tempfile::tempdir().unwrap();
+        // Whoever takes the port first has it, so another one is tried.
+        for _ in 0..5 {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let settings = directory.path().join("pgbouncer.ini");
+            let text = format!(
+                "[databases]\n{database} = host=127.0.0.1 port={server} dbname={database} user={user}\n\
+                 [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n{pool}\n"
+            );
+            std::fs::write(&settings, text).unwrap();
+            if let Some(process) = run(program, &settings, port) {
+                let database_url = format!("postgres://{user}@127.0.0.1:{port}/{database}");
+                return Some(Self { process, database_url, _directory: directory });
+            }
+        }
+        panic!("pgbouncer does not start");
+    }
+}
+
+impl Drop for PgBouncer {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+fn run(program: &str, settings: &Path, port: u16) -> Option<Child> {
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"));
+    let mut command = if is_root {
+        // PgBouncer refuses to run as root, as PostgreSQL does, whose package brings a user.
+        assert!(Command::new("chown").arg("-R").arg("postgres").arg(settings.parent().unwrap()).status().unwrap().success());
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    let mut process = command.arg(settings).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while process.try_wait().unwrap().is_none() {
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            return Some(process);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    None
+}
