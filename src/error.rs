@@ -242,10 +242,17 @@ impl From<Kind> for Error {
     }
 }
 
+/// What a caller hears whose write was not confirmed; a plain 503 of a write says that it was not done.
+const OUTCOME_UNKNOWN: &str =
+    "Whether this was done is not known. A POST with an Idempotency-Key tells when it is sent again; anything else when it is read.";
+
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
-        let kind = if matches!(error, store::Error::Unavailable(_)) { Kind::Unavailable } else { Kind::Internal };
-        let mut answer = Self::from(kind);
+        let mut answer = match error {
+            store::Error::Unavailable(_) => Self::from(Kind::Unavailable),
+            store::Error::Unknown(_) => Self::new(Kind::Unavailable, OUTCOME_UNKNOWN).with_key("outcome_unknown"),
+            store::Error::Configuration(_) | store::Error::Defect(_) => Self::from(Kind::Internal),
+        };
         answer.0.cause = Some(error.to_string());
         answer
     }

@@ -20,7 +20,7 @@ use crate::error;
 use crate::events::Timekeeper;
 use crate::guest::Setups;
 use crate::manuals::StockPhotos;
-use crate::pipeline::{self, InFlight, Memory, RateLimits};
+use crate::pipeline::{self, Homes, InFlight, Memory, RateLimits};
 use crate::platform::Photos;
 use crate::service::{Service, Settings};
 use crate::surface::{self, Metrics};
@@ -157,6 +157,7 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
         limits: RateLimits::new(0, 0),
         memory: Memory::default(),
         setups: Setups::default(),
+        homes: Homes::default(),
         in_flight: InFlight::default(),
         targets: Targets::new(Vec::new()),
         dispatch: Arc::new(Notify::new()),

@@ -11,7 +11,7 @@ use crate::ambient::{Clock, Ids};
 use crate::context::{System, Wakes};
 use crate::guest::Setups;
 use crate::manuals::StockPhotos;
-use crate::pipeline::{InFlight, Memory, RateLimits};
+use crate::pipeline::{Homes, InFlight, Memory, RateLimits};
 use crate::platform::Photos;
 use crate::webhooks::Targets;
 
@@ -52,6 +52,8 @@ pub struct Service {
     pub limits: RateLimits,
     /// What is remembered from one request to the next.
     pub memory: Memory,
+    /// Which organizations tokens belong to, for taking turns.
+    pub homes: Homes,
     /// What is set up for the guests of flats.
     pub setups: Setups,
     /// Idempotency keys being worked on.

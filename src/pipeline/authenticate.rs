@@ -32,6 +32,18 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
+/// What a request shows of who it is: the bearer token, or the stay token in the path.
+pub(super) fn token<'r>(operation: &Operation, request: &'r Head) -> Option<&'r str> {
+    match operation.surface {
+        Surface::Public | Surface::Platform => bearer(&request.headers),
+        Surface::Guest => stay_token(request),
+    }
+}
+
+fn stay_token(request: &Head) -> Option<&str> {
+    request.path.iter().find(|(name, _)| name == "token").map(|(_, value)| value.as_str())
+}
+
 /// The caller, where that takes no look at the database: the platform, and whoever was asked for before in the state the
 /// database is in.
 pub(super) fn recall(service: &Service, operation: &Operation, request: &Head, now: Timestamp) -> Result<Option<Caller>> {
@@ -50,7 +62,7 @@ pub(super) fn identify(
     request: &Head,
     now: Timestamp,
 ) -> Result<Caller> {
-    match operation.surface {
+    let caller = match operation.surface {
         Surface::Public => {
             let token = bearer(&request.headers).ok_or(Kind::Authentication)?;
             // Before the state is read, so that what is read is at least as new as what it is remembered for.
@@ -59,11 +71,15 @@ pub(super) fn identify(
             if let Some(version) = version {
                 service.memory.remember_caller(token, version, identified.clone());
             }
-            Ok(Caller::Tenant(identified))
+            Caller::Tenant(identified)
         }
-        Surface::Platform => platform(service, operation, request),
-        Surface::Guest => guest(tx, request, now),
+        Surface::Platform => platform(service, operation, request)?,
+        Surface::Guest => guest(tx, request, now)?,
+    };
+    if let Caller::Tenant(identified) = &caller {
+        service.homes.remember(operation, request, identified.organization.id);
     }
+    Ok(caller)
 }
 
 /// Who the caller is now, in a transaction that writes: what is read there is remembered nowhere, because the commit may
@@ -110,8 +126,7 @@ fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<
 /// The stay token opens one reservation. A preview of another moment is for those who configure it, so it needs a
 /// credential of the same organization besides.
 fn guest(tx: &mut Transaction<'_>, request: &Head, now: Timestamp) -> Result<Caller> {
-    let token = request.path.iter().find(|(name, _)| name == "token").map(|(_, value)| value.as_str());
-    let row = tx.row(&STAY, &[token.into()])?.ok_or_else(|| Error::not_found("Stay"))?;
+    let row = tx.row(&STAY, &[stay_token(request).into()])?.ok_or_else(|| Error::not_found("Stay"))?;
     let store::Json(settings): store::Json<Settings> = row.get(2)?;
     let organization = Organization { id: row.get(1)?, settings };
     if request.query.iter().any(|(name, _)| name == "at") {

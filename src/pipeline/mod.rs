@@ -5,6 +5,7 @@
 mod authenticate;
 mod deflated;
 mod envelope;
+mod homes;
 mod idempotency;
 mod memory;
 mod rate_limit;
@@ -22,6 +23,7 @@ use uuid::Uuid;
 
 pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
+pub use homes::Homes;
 pub use idempotency::{InFlight, sweep};
 pub use memory::{Kept, Memory, tag};
 pub use rate_limit::{RateLimits, Standing};
@@ -159,14 +161,15 @@ async fn through(
                     return Ok(success);
                 }
                 let arguments = head.read(payload, operation).await?;
+                let share = caller.organization();
                 let read = move |tx: &mut Transaction<'_>| read(tx, &shared, operation, &arguments, &caller, now, &sent);
-                return asked(operation, service.store.read(read).await?, head.id).await;
+                return asked(operation, service.store.read_for(share, read).await?, head.id).await;
             }
             let arguments = head.read(payload, operation).await;
             // One visit to the database: who asks, whether they may, and the answer come from one state.
             let (taken, answered) = service
                 .store
-                .read(move |tx| {
+                .read_for(service.homes.of(operation, &head), move |tx| {
                     let mut taken = None;
                     let answered = authenticate::identify(tx, &shared, operation, &sent, now).and_then(|caller| {
                         admit(&shared, operation, &caller, now, None, &mut taken)?;
@@ -208,7 +211,8 @@ async fn through(
 /// Who asks, in a transaction of its own.
 async fn identify(service: &Arc<Service>, operation: &'static Operation, head: &Arc<Head>, now: Timestamp) -> Result<Caller> {
     let (shared, sent) = (service.clone(), head.clone());
-    service.store.read(move |tx| authenticate::identify(tx, &shared, operation, &sent, now)).await
+    let share = service.homes.of(operation, head);
+    service.store.read_for(share, move |tx| authenticate::identify(tx, &shared, operation, &sent, now)).await
 }
 
 /// The caller's standing with a limit that nodes share, if they do and it is to be had.

@@ -6,6 +6,7 @@ mod categories;
 mod checkin;
 mod covers;
 mod crash;
+mod disk;
 mod document;
 mod edge;
 mod events;

@@ -10,6 +10,9 @@ use tokio_postgres::error::SqlState;
 pub enum Error {
     /// Busy, unreachable, out of space or out of connections: the same work may succeed later.
     Unavailable(String),
+    /// The work was done as far as can be told from here, and no confirmation came, or not in time: whether it is in the
+    /// database only the database can tell.
+    Unknown(String),
     /// The URL or the database itself cannot be used; no retry helps.
     Configuration(String),
     /// A statement and the schema, or a value and its column, do not fit: a defect of the program.
@@ -23,6 +26,7 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unavailable(text) => write!(f, "database unavailable: {text}"),
+            Self::Unknown(text) => write!(f, "database did not confirm: {text}"),
             Self::Configuration(text) => write!(f, "database not usable: {text}"),
             Self::Defect(text) => write!(f, "database statement failed: {text}"),
         }

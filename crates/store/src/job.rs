@@ -46,22 +46,23 @@ pub(crate) fn guarded<T, E>(
 pub(crate) type Answer<T, E> = oneshot::Sender<Result<Result<T, E>, Panic>>;
 
 /// Awaits an answer. Gives up on work that has not begun within [`WAIT_LIMIT`] of when its caller `asked`, and on any work
-/// after `limit`.
+/// after `limit`. What a write that has begun comes to is not known then: it may be in the middle of its commit.
 pub(crate) async fn answer<T, E: From<Error>>(
     asked: Instant,
     limit: Duration,
+    is_read: bool,
     progress: Progress,
     mut receiver: oneshot::Receiver<Result<Result<T, E>, Panic>>,
 ) -> Result<T, E> {
     let gone = |_| Ok(Err(E::from(Error::Unavailable("the database is closing".into()))));
-    let late = || Err(E::from(Error::Unavailable("the database did not answer in time".into())));
+    let late = |error: fn(String) -> Error| Err(E::from(error("the database did not answer in time".into())));
     let first = tokio::time::timeout_at(asked + WAIT_LIMIT, &mut receiver).await;
     let outcome = match first {
         Ok(outcome) => outcome.unwrap_or_else(gone),
-        Err(_) if progress.give_up() => return late(),
+        Err(_) if progress.give_up() => return late(Error::Unavailable),
         Err(_) => match tokio::time::timeout_at(asked + limit, receiver).await {
             Ok(outcome) => outcome.unwrap_or_else(gone),
-            Err(_) => return late(),
+            Err(_) => return late(if is_read { Error::Unavailable } else { Error::Unknown }),
         },
     };
     outcome.unwrap_or_else(|panic| resume_unwind(panic))

@@ -14,6 +14,7 @@ mod error;
 mod job;
 mod postgres;
 mod queue;
+mod shares;
 mod sqlite;
 mod statement;
 mod value;
@@ -105,7 +106,7 @@ impl Store {
     {
         match &self.0 {
             Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
-            Backend::Postgres(postgres) => postgres.run(WORK_LIMIT, true, work).await,
+            Backend::Postgres(postgres) => postgres.run(share, WORK_LIMIT, true, work).await,
         }
     }
 
@@ -144,7 +145,7 @@ impl Store {
     {
         match &self.0 {
             Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
-            Backend::Postgres(postgres) => postgres.run(limit, false, work).await,
+            Backend::Postgres(postgres) => postgres.run(share, limit, false, work).await,
         }
     }
 

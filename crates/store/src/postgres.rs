@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
@@ -25,9 +25,10 @@ use tokio_postgres::types::ToSql;
 use self::link::{Connector, Failure, Link};
 use crate::error::{Error, Result};
 use crate::job::{self, Progress};
+use crate::shares::Shares;
 use crate::statement::Statement;
 use crate::value::{Columns, Row, Value};
-use crate::{Handle, Load, Transaction, WAIT_LIMIT};
+use crate::{Handle, Load, Share, Transaction, WAIT_LIMIT};
 
 /// Connections kept a core: enough that a commit's wait for the disk leaves no core idle.
 const CONNECTIONS_A_CORE: usize = 8;
@@ -58,6 +59,7 @@ const PATIENT_SESSION: &str = "set statement_timeout = 0; set lock_timeout = 0; 
 #[derive(Clone)]
 pub(crate) struct Postgres {
     pool: Arc<Pool>,
+    shares: Arc<Shares>,
     permits: Arc<Semaphore>,
     queued: Arc<AtomicUsize>,
     size: usize,
@@ -74,11 +76,14 @@ impl Postgres {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let size = CONNECTIONS.min(CONNECTIONS_A_CORE * cores);
         let pool = Pool { connector, resting: Mutex::default(), given_up: AtomicU64::default() };
-        Ok(Self { pool: Arc::new(pool), permits: Arc::new(Semaphore::new(size)), queued: Arc::default(), size })
+        // Half of them: writers of one organization that queue up behind its lock hold a connection each.
+        let shares = Arc::new(Shares::new(size.div_ceil(2)));
+        Ok(Self { pool: Arc::new(pool), shares, permits: Arc::new(Semaphore::new(size)), queued: Arc::default(), size })
     }
 
     pub(crate) async fn run<T, E>(
         &self,
+        share: Share,
         limit: Duration,
         is_read: bool,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
@@ -89,11 +94,9 @@ impl Postgres {
     {
         let asked = Instant::now();
         self.queued.fetch_add(1, Ordering::Relaxed);
-        let permit = tokio::time::timeout(WAIT_LIMIT, self.permits.clone().acquire_owned()).await;
+        let permits = self.permits(share, asked + WAIT_LIMIT).await;
         self.queued.fetch_sub(1, Ordering::Relaxed);
-        let Ok(Ok(permit)) = permit else {
-            return Err(E::from(Error::Unavailable("every connection is in use".into())));
-        };
+        let permits = permits?;
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
         let (begun, pool) = (progress.clone(), self.pool.clone());
@@ -111,10 +114,19 @@ impl Postgres {
                 Err(error) => Ok(Err(E::from(error))),
             };
             // Before the answer: whoever has it may count on the connection being free again.
-            drop(permit);
+            drop(permits);
             drop(sender.send(outcome));
         });
-        job::answer(asked, limit, progress, receiver).await
+        job::answer(asked, limit, is_read, progress, receiver).await
+    }
+
+    /// Leave to use a connection: one of its share's, and then one of all.
+    async fn permits(&self, share: Share, until: Instant) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)> {
+        let of_share = self.shares.hold(share, until).await?;
+        match tokio::time::timeout_at(until, self.permits.clone().acquire_owned()).await {
+            Ok(Ok(of_all)) => Ok((of_share, of_all)),
+            _ => Err(Error::Unavailable("every connection is in use".into())),
+        }
     }
 
     pub(crate) fn load(&self) -> Load {
@@ -239,7 +251,11 @@ impl Pool {
             Ok(Ok(value)) => {
                 let committed = connection.end("commit");
                 let is_over = committed.is_ok();
-                (Ok(committed.map(|()| value).map_err(|failure| E::from(failure.into()))), is_over)
+                let refused = |failure: Failure| match connection.link.is_lost() {
+                    true => Error::Unknown(failure.to_string()),
+                    false => failure.into(),
+                };
+                (Ok(committed.map(|()| value).map_err(|failure| E::from(refused(failure)))), is_over)
             }
             Ok(Err(error)) => (Ok(Err(error)), connection.end("rollback").is_ok()),
             Err(panic) => (Err(panic), false),

@@ -124,7 +124,7 @@ impl Sqlite {
             }
         });
         self.0.reads.push(share, read)?;
-        job::answer(Instant::now(), limit, progress, receiver).await
+        job::answer(Instant::now(), limit, true, progress, receiver).await
     }
 
     pub(crate) async fn write<T, E>(
@@ -140,9 +140,11 @@ impl Sqlite {
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
         let begun = progress.clone();
-        let write: Write = Box::new(move |connection| if begun.begin() { run(connection, work, sender) } else { Ran::Skipped });
+        let asked = Instant::now();
+        let until = asked + limit;
+        let write: Write = Box::new(move |connection| if begun.begin() { run(connection, until, work, sender) } else { Ran::Skipped });
         self.0.writes.push(share, write)?;
-        job::answer(Instant::now(), limit, progress, receiver).await
+        job::answer(asked, limit, false, progress, receiver).await
     }
 
     pub(crate) fn settle(&self) -> Result<()> {
@@ -295,8 +297,23 @@ fn commit_together(connection: &Connection, first: (Share, Write), queue: &Queue
     if !connection.is_autocommit() && control(connection, "rollback").is_err() {
         tracing::error!("a failed batch could not be rolled back");
     }
+    if outcome.is_err() {
+        overwrite(connection);
+    }
     for answer in done {
         answer(outcome.clone());
+    }
+}
+
+/// Makes what a failed batch has left in the write-ahead log unreadable, by a commit of nothing in its place. It may be there
+/// whole, its commit mark included, if it was the disk that did not confirm it: were the process killed now, whoever opens
+/// the database next would find it committed.
+fn overwrite(connection: &Connection) {
+    let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0));
+    let overwritten = version.and_then(|version| connection.pragma_update(None, "user_version", version.wrapping_add(1)));
+    if let Err(error) = overwritten {
+        // It is in the file all the same, where the disk does not confirm this either.
+        tracing::debug!(%error, "a commit of nothing was not confirmed");
     }
 }
 
@@ -324,12 +341,14 @@ fn in_savepoint(connection: &Connection, write: Write, done: &mut Vec<Box<dyn Fn
     }
 }
 
-fn run<T, E>(connection: &Connection, work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>, sender: Answer<T, E>) -> Ran
+fn run<T, E>(connection: &Connection, until: Instant, work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>, sender: Answer<T, E>) -> Ran
 where
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
     match job::guarded(work, &mut Transaction(Handle::Sqlite(connection))) {
+        // Its caller has been told that it takes too long.
+        Ok(Ok(_)) if Instant::now() >= until => Ran::Failed,
         Ok(Ok(value)) => Ran::Done(Box::new(move |committed| drop(sender.send(Ok(committed.map(|()| value).map_err(E::from)))))),
         failed => {
             drop(sender.send(failed));

@@ -1,6 +1,7 @@
 //! The binary, serving: for what shows in a process of its own only.
 
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use reqwest::{Client, Method};
@@ -20,6 +21,11 @@ pub struct Node {
 
 impl Node {
     pub fn start(database_url: &str, flags: &[&str]) -> Self {
+        Self::start_with(database_url, flags, &[])
+    }
+
+    /// With these in its environment.
+    pub fn start_with(database_url: &str, flags: &[&str], environment: &[(&str, PathBuf)]) -> Self {
         choose_tls_provider();
         let log = NamedTempFile::new().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
@@ -29,7 +35,13 @@ impl Node {
                 command.args([limit, "0"]);
             }
         }
-        let mut process = command.args(flags).stdout(Stdio::piped()).stderr(log.reopen().unwrap()).spawn().unwrap();
+        let mut process = command
+            .args(flags)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .stdout(Stdio::piped())
+            .stderr(log.reopen().unwrap())
+            .spawn()
+            .unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let base = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();

@@ -1,0 +1,128 @@
+//! A disk that does not confirm, or not for a while: what a 503 says of a write, and what is told of one that nobody knows.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::node::Node;
+use crate::support::{Answer, Api};
+
+/// A library that is put before the system's: what is to reach the disk fails, or waits, as long as a file is there.
+const DISK: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int is_there(const char *name) { const char *path = getenv(name); return path && access(path, F_OK) == 0; }
+static int ask(const char *name, int file) {
+    while (is_there("VESTIBULE_TEST_HANGS")) usleep(1000);
+    if (is_there("VESTIBULE_TEST_FAILS")) { errno = EIO; return -1; }
+    return ((int (*)(int))dlsym(RTLD_NEXT, name))(file);
+}
+int fsync(int file) { return ask("fsync", file); }
+int fdatasync(int file) { return ask("fdatasync", file); }
+"#;
+
+struct Disk(TempDir);
+
+impl Disk {
+    fn new() -> Self {
+        let disk = Self(tempfile::tempdir().unwrap());
+        std::fs::write(disk.path("disk.c"), DISK).unwrap();
+        let built =
+            Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([disk.path("disk.so"), disk.path("disk.c")]).arg("-ldl").status();
+        assert!(built.unwrap().success(), "a C compiler builds SQLite, and this");
+        disk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn database_url(&self) -> String {
+        format!("sqlite:{}", self.path("disk.db").display())
+    }
+
+    fn node(&self) -> Node {
+        let environment = [
+            ("LD_PRELOAD", self.path("disk.so")),
+            ("VESTIBULE_TEST_FAILS", self.path("fails")),
+            ("VESTIBULE_TEST_HANGS", self.path("hangs")),
+        ];
+        Node::start_with(&self.database_url(), &[], &environment)
+    }
+
+    fn begin(&self, what: &str) {
+        std::fs::write(self.path(what), "").unwrap();
+    }
+
+    fn end(&self, what: &str) {
+        std::fs::remove_file(self.path(what)).unwrap();
+    }
+}
+
+async fn create(api: &Api, name: &str) -> Answer {
+    api.post_with_key("/portals", name, json!({ "name": name })).await
+}
+
+async fn names(api: &Api) -> Vec<Value> {
+    api.get("/portals").await.data().as_array().unwrap().iter().map(|row| row["name"].clone()).collect()
+}
+
+/// The log of a commit that the disk did not confirm is in the file all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_disk_did_not_confirm_is_not_there_after_a_kill() {
+    let disk = Disk::new();
+    let node = disk.node();
+    let token = node.key().await;
+    let api = node.api(&token);
+    create(&api, "Confirmed").await.data();
+    disk.begin("fails");
+    for number in 0..3 {
+        let refused = create(&api, &format!("Refused {number}")).await.error(503);
+        assert_eq!(refused["details"]["key"], Value::Null, "{refused}");
+    }
+    drop(node);
+    disk.end("fails");
+    let node = disk.node();
+    assert_eq!(names(&node.api(&token)).await, ["Confirmed"]);
+}
+
+/// Whoever is told that it is not known is told no more than is so; whoever was queued behind it is told that it was not done.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_behind_a_slow_disk_is_not_done_once_it_is_refused() {
+    let disk = Disk::new();
+    let node = disk.node();
+    let api = node.api(&node.key().await);
+    create(&api, "Before").await.data();
+    disk.begin("hangs");
+    let first = tokio::spawn({
+        let api = api.clone();
+        async move { create(&api, "In the commit").await }
+    });
+    // A commit of its own: what waits behind it is in the next one.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let waiting = tokio::spawn({
+        let api = api.clone();
+        async move { create(&api, "Behind it").await }
+    });
+    assert_eq!(waiting.await.unwrap().error(503)["details"]["key"], Value::Null);
+    assert_eq!(first.await.unwrap().error(503)["details"]["key"], "outcome_unknown");
+    disk.end("hangs");
+    // Sent again it tells, as soon as the first one is over.
+    let again = loop {
+        let again = create(&api, "In the commit").await;
+        if again.status != 409 && again.status != 503 {
+            break again;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!((again.status, again.header("idempotency-replayed")), (201, Some("true")), "{}", again.body);
+    assert_eq!(names(&api).await, ["Before", "In the commit"]);
+    let behind = create(&api, "Behind it").await;
+    assert_eq!((behind.status, behind.header("idempotency-replayed")), (201, None));
+}
