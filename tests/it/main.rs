@@ -39,4 +39,5 @@ mod targets;
 mod tools;
 mod translator;
 mod webhook_log;
+mod webhook_sweep;
 mod webhooks;
