@@ -21,6 +21,8 @@ use crate::values;
 
 /// Deliveries that one request has sent again at the most, so that it does not hold its organization for long.
 const MOST_REDELIVERED: usize = 1_000;
+/// Pings that a log holds. They count as nothing, so nothing is lost with one, and nobody makes a log grow by them.
+const MOST_PINGS: i64 = 100;
 
 store::statements! {
     /// A page of the deliveries of a subscription. Which they are is told by the index alone: what comes before the page is
@@ -41,6 +43,13 @@ store::statements! {
     /// Puts a delivery that was over back into the outbox, due at once.
     REQUEUE = "update webhook_delivery set status = 'pending', next_attempt_at = ?3, leased_until = null, doc = ?4
         where organization_id = ?1 and id = ?2 and status <> 'pending'";
+    /// Notes that a delivery is a ping.
+    IS_PING = "update webhook_delivery set is_ping = true where organization_id = ?1 and id = ?2";
+    /// Takes the pings of a subscription out of its log but for so many, the latest ones; at most as many at once. Those that
+    /// somebody is at stay for now.
+    DROP_PINGS = "with surplus as (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
+            and is_ping = true order by created_at desc, id desc limit ?3 offset ?3 for update skip locked)
+        delete from webhook_delivery where id in (select id from surplus)";
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -202,7 +211,9 @@ fn ping(context: &mut Context<'_, '_>, input: ById) -> Result<WebhookDelivery> {
     }
     let now = Moment(context.now());
     let delivery = Delivery::new(Told::PING, now);
-    let id = outbox::put_ping(context, input.id, &delivery)?;
+    let id = outbox::put(context, input.id, store::Value::json(&delivery)?)?;
+    context.execute(&IS_PING, values![id])?;
+    context.execute(&DROP_PINGS, values![input.id, MOST_PINGS])?;
     Ok(WebhookDelivery {
         id,
         event: delivery.told.name(),

@@ -1,6 +1,6 @@
 //! From an event to its deliveries, in the transaction that caused it.
 
-use store::{Json, Statement};
+use store::Json;
 use uuid::Uuid;
 
 use super::delivery::{Delivery, Told};
@@ -14,25 +14,14 @@ use crate::platform::Kind;
 use crate::values;
 
 store::statements! {
-    /// The active subscriptions to an event. They are held: one whose row was swept away meanwhile could not have a delivery,
-    /// and whatever fires the event would fail.
+    /// The active subscriptions to an event. They are held: one that its receiver's 410 deleted meanwhile could not have a
+    /// delivery, and whatever fires the event would fail.
     SUBSCRIBERS = "select id, doc from webhook_subscription
         where organization_id = ?1 and event = ?2 and disabled_at is null order by created_at, id for key share";
     /// A new delivery, due at once.
     INSERT_DELIVERY = "insert into webhook_delivery (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
         values (?1, ?2, ?3, 'pending', ?4, ?4, ?5)";
-    /// The same, of a ping.
-    INSERT_PING = "insert into webhook_delivery (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc, is_ping)
-        values (?1, ?2, ?3, 'pending', ?4, ?4, ?5, true)";
-    /// Takes the pings of a subscription out of its log but for so many, the latest ones; at most as many at once. Those that
-    /// somebody is at stay for now.
-    DROP_PINGS = "with surplus as (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
-            and is_ping = true order by created_at desc, id desc limit ?3 offset ?3 for update skip locked)
-        delete from webhook_delivery where id in (select id from surplus)";
 }
-
-/// Pings that a log holds. They count as nothing, so nothing is lost with one, and no one makes a log grow by them.
-const MOST_PINGS: i64 = 100;
 
 /// Puts an event into the outbox: one delivery for each subscription that wants it.
 ///
@@ -51,23 +40,16 @@ pub fn enqueue(context: &mut Context<'_, '_>, event: Event, kind: Kind, record_i
     for row in subscribers {
         let Json(Stored { filters, .. }) = row.get(1)?;
         if filters.admit(property_id, step.as_deref()) {
-            put(context, &INSERT_DELIVERY, row.get(0)?, doc.clone())?;
+            put(context, row.get(0)?, doc.clone())?;
         }
     }
     Ok(())
 }
 
-/// Puts a ping into the outbox, due at once; its id. The subscription is held.
-pub(super) fn put_ping(context: &mut Context<'_, '_>, subscription: Uuid, ping: &Delivery) -> Result<Uuid> {
-    let id = put(context, &INSERT_PING, subscription, store::Value::json(ping)?)?;
-    context.execute(&DROP_PINGS, values![subscription, MOST_PINGS])?;
-    Ok(id)
-}
-
 /// Puts a delivery into the outbox, due at once; its id. The subscription is held.
-fn put(context: &mut Context<'_, '_>, insert: &'static Statement, subscription: Uuid, doc: store::Value) -> Result<Uuid> {
+pub(super) fn put(context: &mut Context<'_, '_>, subscription: Uuid, doc: store::Value) -> Result<Uuid> {
     let (id, now) = (context.new_id(), context.now());
-    context.execute(insert, values![id, subscription, now, doc])?;
+    context.execute(&INSERT_DELIVERY, values![id, subscription, now, doc])?;
     context.wake_dispatcher();
     Ok(id)
 }
