@@ -11,7 +11,7 @@ use vestibule::server::sweep_once;
 use vestibule::values;
 
 use crate::support::node::Node;
-use crate::support::receiver::{Receiver, subscribe, until, until_read, with_receiver};
+use crate::support::receiver::{subscribe, until, until_read, with_receiver};
 use crate::support::{App, Org, new_id, on_both, reservation};
 
 /// More than goes in one step.
