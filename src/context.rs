@@ -54,6 +54,8 @@ pub struct Wakes {
     pub deliveries: bool,
     /// The translator: a text was queued.
     pub translations: bool,
+    /// The sweep: a webhook subscription was deleted.
+    pub deletions: bool,
 }
 
 impl System<'_, '_> {
@@ -241,6 +243,11 @@ impl<'c, 't> Context<'c, 't> {
     /// Notes that there is something to translate once this is committed.
     pub fn wake_translator(&mut self) {
         self.system.wakes.translations = true;
+    }
+
+    /// Notes that there is something to sweep away once this is committed.
+    pub fn wake_sweep(&mut self) {
+        self.system.wakes.deletions = true;
     }
 
     /// What is to be woken once this is committed.

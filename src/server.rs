@@ -12,6 +12,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::access;
 use crate::ambient::{Clock, Ids};
@@ -162,6 +163,7 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
         targets: Targets::new(Vec::new()),
         dispatch: Arc::new(Notify::new()),
         translate: Arc::new(Notify::new()),
+        sweep: Arc::new(Notify::new()),
         stock_photos: None,
     })
 }
@@ -232,15 +234,19 @@ async fn serve(builder: Arc<auto::Builder<TokioExecutor>>, stream: TcpStream, ro
 }
 
 async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
+    let mut minute = tokio::time::interval_at(Instant::now() + SWEEP_EVERY, SWEEP_EVERY);
+    minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        tokio::select! {
+        let is_minute = tokio::select! {
             () = turned(&mut stopped) => return,
-            () = tokio::time::sleep(SWEEP_EVERY) => {}
-        }
+            _ = minute.tick() => true,
+            () = service.sweep.notified() => false,
+        };
+        let swept = async { if is_minute { sweep_once(&service).await } else { sweep_deleted(&service).await } };
         // A batch that is under way ends by itself; the next one can wait for the next start.
         tokio::select! {
             () = turned(&mut stopped) => return,
-            () = sweep_once(&service) => {}
+            () = swept => {}
         }
     }
 }
@@ -248,12 +254,21 @@ async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
 /// Does away with what time has ended: answered idempotency keys, deliveries that are over, subscriptions whose credential
 /// is no longer valid.
 pub async fn sweep_once(service: &Arc<Service>) {
-    let (now, settings) = (service.clock.now(), &service.settings);
-    let (remembered, logged) = (settings.idempotency_retention, settings.delivery_retention);
+    let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
-    in_batches(service, "old webhook deliveries stay for now", move |tx| webhooks::sweep(tx, now, logged)).await;
+    if let Err(error) = webhooks::sweep_old(service).await {
+        tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");
+    }
+    sweep_deleted(service).await;
     if let Err(error) = webhooks::disable_lapsed(service).await {
         tracing::warn!(cause = error.cause(), "webhook subscriptions of lapsed credentials stay for now");
+    }
+}
+
+/// Does away with what is left of webhook subscriptions that were deleted, as much as is done in one go.
+async fn sweep_deleted(service: &Arc<Service>) {
+    if let Err(error) = webhooks::sweep_deleted(service).await {
+        tracing::warn!(cause = error.cause(), "deleted webhook subscriptions stay for now, unseen");
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Service {
     pub dispatch: Arc<Notify>,
     /// Wakes the translator.
     pub translate: Arc<Notify>,
+    /// Wakes the sweep before its minute is over.
+    pub sweep: Arc<Notify>,
     /// Where stock photos are searched for.
     pub stock_photos: Option<StockPhotos>,
 }
@@ -82,6 +84,9 @@ impl Service {
         }
         if wakes.translations {
             self.translate.notify_one();
+        }
+        if wakes.deletions {
+            self.sweep.notify_one();
         }
     }
 }

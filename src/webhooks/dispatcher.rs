@@ -19,6 +19,7 @@ use super::recorder::Recorder;
 use super::room::{Place, Room};
 use super::sender::{Message, Sender};
 use super::subscriptions::DisabledReason;
+use super::target::{host_of, on_behalf_of};
 use crate::error::{Error, Result};
 use crate::moment::Moment;
 use crate::service::Service;
@@ -162,7 +163,7 @@ impl Dispatcher {
     /// Deals with one delivery. Where that fails it is claimed anew: nothing is lost.
     async fn deliver(self, job: Job) {
         let Job { organization, subscription, claim, mut place, ready } = job;
-        let attempted = self.attempt(ready, &mut place).await;
+        let attempted = self.attempt(organization, subscription, ready, &mut place).await;
         place.leave(None);
         match attempted {
             Ok((delivery, settlement)) => {
@@ -178,18 +179,30 @@ impl Dispatcher {
     }
 
     /// Makes an attempt at a delivery, where there is something to send; what is to be recorded.
-    async fn attempt(&self, ready: Result<(Delivery, Prepared)>, place: &mut Place) -> Result<(Delivery, Settlement)> {
+    async fn attempt(
+        &self,
+        organization: Uuid,
+        subscription: Uuid,
+        ready: Result<(Delivery, Prepared)>,
+        place: &mut Place,
+    ) -> Result<(Delivery, Settlement)> {
         let (mut delivery, prepared) = ready?;
         let settlement = match prepared {
-            Prepared::Send(message) => self.send(message, &mut delivery, place).await?,
+            Prepared::Send(message) => {
+                let (id, target) = (message.id, message.target.clone());
+                let outcome = on_behalf_of(organization, self.send(message, &mut delivery, place)).await?;
+                let host = target.address.as_ref().and_then(host_of).unwrap_or_default();
+                tell(&Attempted { organization, subscription, id, host }, &delivery, outcome);
+                self.settlement(outcome)
+            }
             Prepared::Discard => Settlement::Over(Status::Discarded),
             Prepared::Disable(reason) => Settlement::Disabled(reason, Status::Discarded),
         };
         Ok((delivery, settlement))
     }
 
-    /// Makes one attempt and notes it in the delivery; what is to be recorded.
-    async fn send(&self, message: Message, delivery: &mut Delivery, place: &mut Place) -> Result<Settlement> {
+    /// Makes one attempt and notes it in the delivery; what it came to.
+    async fn send(&self, message: Message, delivery: &mut Delivery, place: &mut Place) -> Result<Outcome> {
         let service = &self.0.service;
         let (began, started) = (service.clock.now(), service.clock.elapsed());
         let answer = self.0.sender.post(message, began).await?;
@@ -198,14 +211,44 @@ impl Dispatcher {
         delivery.attempts.push(answer.attempt(Moment(began), took));
         let outcome = delivery.outcome(&answer, service.settings.webhook_retry_base, service.ids.fraction());
         metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome.name()).increment(1);
-        Ok(match outcome {
+        Ok(outcome)
+    }
+
+    /// What is recorded of an attempt.
+    fn settlement(&self, outcome: Outcome) -> Settlement {
+        match outcome {
             Outcome::Delivered => Settlement::Delivered,
             Outcome::Gone => Settlement::Gone,
             Outcome::Private => Settlement::Disabled(DisabledReason::PrivateTarget, Status::Failed),
-            Outcome::Retry(pause) => Settlement::Retry(later(service.clock.now(), pause)),
+            Outcome::Retry(pause) => Settlement::Retry(later(self.0.service.clock.now(), pause)),
             Outcome::Failed => Settlement::Failed,
             Outcome::Pinged(status) => Settlement::Over(status),
-        })
+        }
+    }
+}
+
+/// Whose delivery was attempted, and to whom. Of the target no more than its host: the path and the query may be secret.
+struct Attempted {
+    organization: Uuid,
+    subscription: Uuid,
+    id: Uuid,
+    host: String,
+}
+
+/// Writes down an attempt that failed: as a warning where it was the last one, for whoever looks closely where it was not.
+fn tell(attempted: &Attempted, delivery: &Delivery, outcome: Outcome) {
+    let Attempted { organization, subscription, id, host } = attempted;
+    let last = delivery.attempts.last();
+    let (status, error) = (last.and_then(|attempt| attempt.status_code), last.and_then(|attempt| attempt.error.as_deref()));
+    let (event, attempts) = (delivery.told.name(), delivery.attempts.len());
+    match outcome {
+        Outcome::Failed | Outcome::Private => {
+            tracing::warn!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook delivery failed");
+        }
+        Outcome::Retry(_) | Outcome::Pinged(Status::Failed) => {
+            tracing::debug!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook was not taken");
+        }
+        Outcome::Delivered | Outcome::Gone | Outcome::Pinged(_) => {}
     }
 }
 

@@ -6,8 +6,9 @@
 //! time, under the same id.
 //!
 //! Nothing here takes the organization's lock. Recording outcomes touches a subscription and some of its deliveries, the
-//! subscription's row first, which is also the order in which deleting a subscription goes about it. What touches deliveries
-//! of many subscriptions, claiming and sweeping, waits for no row that another has: it does without.
+//! subscription's row first. A subscription that is deleted is marked so, in its own row alone, and has nothing claimed or
+//! recorded from then on. What touches deliveries of many subscriptions, claiming, and what removes them, sweeping, waits for
+//! no row that another has: it does without.
 
 use std::collections::HashSet;
 use std::mem;
@@ -21,6 +22,7 @@ use uuid::Uuid;
 use super::delivery::{Delivery, MAX_FAILURES, Status};
 use super::room::{Place, Room, Send};
 use super::subscriptions::DisabledReason;
+use super::target::host_of;
 use crate::error::{Error, Result};
 use crate::values;
 
@@ -28,8 +30,6 @@ use crate::values;
 const LOOKED_AT: i64 = 256;
 /// Deliveries claimed in one transaction.
 const A_CLAIM: usize = 64;
-/// Deliveries removed in one transaction, so that a sweep holds up no one.
-const SWEEP_BATCH: i64 = 500;
 /// As many pending deliveries are counted; where there are more, the number says nothing that this one does not.
 const MOST_COUNTED: i64 = 100_000;
 
@@ -48,9 +48,9 @@ store::statements! {
     DUE = "select id, organization_id, doc from webhook_delivery
         where subscription_id = ?2 and status = 'pending' and leased_until is null and next_attempt_at <= ?1
         and not (id = any(?4)) order by next_attempt_at, id limit ?3";
-    /// What its deliveries are sent by.
+    /// What its deliveries are sent by; nothing once it is deleted.
     SUBSCRIPTION = "select target_url, credential, event, disabled_at, doc from webhook_subscription
-        where organization_id = ?1 and id = ?2";
+        where organization_id = ?1 and id = ?2 and deleted_at is null";
     /// Ends the leases that have run out.
     RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where leased_until is not null and leased_until <= ?1
             for update skip locked)
@@ -58,8 +58,8 @@ store::statements! {
     /// Whether one has.
     EXPIRED = "select 1 from webhook_delivery where leased_until is not null and leased_until <= ?1 limit 1";
     /// Claims deliveries. The condition is that of DUE once more: of nodes that saw the same row, the first has it. Another
-    /// passes over it, while the first is at it and after, rather than wait for it with rows in hand that the first, or
-    /// somebody who deletes a subscription, may be waiting for in turn.
+    /// passes over it, while the first is at it and after, rather than wait for it with rows in hand that the first may be
+    /// waiting for in turn.
     CLAIM = "with free as (select id from webhook_delivery where id = any(?3) and status = 'pending' and next_attempt_at <= ?1
             and leased_until is null for update skip locked)
         update webhook_delivery set leased_until = ?2 where id in (select id from free) returning id";
@@ -68,8 +68,8 @@ store::statements! {
         where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
     /// When the next lease runs out: what a node left behind that went down is due again then.
     NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null and leased_until > ?1 order by leased_until limit 1";
-    /// Keeps everybody else from recording deliveries of a subscription, and from deleting it.
-    HOLD = "select id from webhook_subscription where organization_id = ?1 and id = ?2 for no key update";
+    /// Keeps everybody else from recording deliveries of a subscription, and from marking it as deleted.
+    HOLD = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
     /// Gives a delivery back, as it stands now.
     SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6
         where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending'";
@@ -83,13 +83,9 @@ store::statements! {
     /// Disables a subscription.
     DISABLE = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and id = ?2 and disabled_at is null";
-    /// Deletes a subscription whose receiver is gone.
-    DELETE = "delete from webhook_subscription where organization_id = ?1 and id = ?2";
-    /// Removes a batch of deliveries that are over, the oldest first. Ids sort by the time they were made at, so it is the
-    /// primary key that finds them.
-    SWEEP = "with old as (select id from webhook_delivery where id < ?1 and status <> 'pending' order by id limit ?2
-            for update skip locked)
-        delete from webhook_delivery where id in (select id from old)";
+    /// Deletes a subscription whose receiver is gone: the sweep removes what there is of it.
+    DELETE = "update webhook_subscription set deleted_at = ?3, disabled_at = coalesce(disabled_at, ?3)
+        where organization_id = ?1 and id = ?2";
     /// How many deliveries are pending, up to a number.
     COUNT_PENDING = "select count(*) from
         (select 1 as one from webhook_delivery where status = 'pending' order by next_attempt_at limit ?1) as pending";
@@ -273,12 +269,12 @@ fn fitting(
     let subscribed = Subscribed { organization, subscription, row };
     let url = Url::parse(&target).ok();
     // A URL that leads nowhere is a host of its own, which the guard will refuse.
-    let host = url.as_ref().and_then(Url::host_str).unwrap_or(&target);
+    let host = url.as_ref().and_then(host_of).unwrap_or(target);
     let port = url.as_ref().and_then(Url::port_or_known_default).unwrap_or_default();
     let mut claimed = Vec::new();
     for row in &rows {
         let id = row.get(0)?;
-        let Some(place) = room.enter(Send { organization, subscription, delivery: id, host, port }) else { break };
+        let Some(place) = room.enter(Send { organization, subscription, delivery: id, host: &host, port }) else { break };
         let delivery = row.get(2).map(|Json(delivery)| delivery).map_err(Error::from);
         claimed.push(Claimed { claim: Claim { id, leased_until }, delivery, place });
     }
@@ -296,6 +292,15 @@ fn next_due(tx: &mut Transaction<'_>, now: Timestamp, are_leased: bool) -> Resul
     Ok([next, released].into_iter().flatten().min())
 }
 
+/// What became of a subscription as outcomes were recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It was disabled, for this reason.
+    Disabled(DisabledReason),
+    /// It was deleted.
+    Deleted,
+}
+
 /// What is recorded of one delivery.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -307,7 +312,7 @@ pub(super) struct Entry {
     pub settlement: Settlement,
 }
 
-/// Records what came of deliveries of one subscription, in this order; the reason where that disabled it.
+/// Records what came of deliveries of one subscription, in this order; what became of the subscription, if anything did.
 ///
 /// Nothing is recorded where a claim no longer holds: another node has the delivery by now, or it went with its
 /// subscription.
@@ -317,11 +322,11 @@ pub(super) fn settle(
     subscription: Uuid,
     entries: &[Entry],
     now: Timestamp,
-) -> Result<Option<DisabledReason>> {
+) -> Result<Option<Turn>> {
     if tx.row(&HOLD, &values![organization, subscription])?.is_none() {
         return Ok(None);
     }
-    let (mut disabled, mut was_reached) = (None, false);
+    let (mut turn, mut was_reached) = (None, false);
     for Entry { claim, delivery, settlement } in entries {
         let (status, next) = match *settlement {
             Settlement::Delivered | Settlement::Gone => (Status::Delivered, None),
@@ -340,8 +345,8 @@ pub(super) fn settle(
                 continue;
             }
             Settlement::Gone => {
-                tx.execute(&DELETE, &values![organization, subscription])?;
-                return Ok(None);
+                tx.execute(&DELETE, &values![organization, subscription, now])?;
+                return Ok(Some(Turn::Deleted));
             }
             Settlement::Failed => {
                 reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
@@ -355,11 +360,11 @@ pub(super) fn settle(
         };
         reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
         if disable(tx, organization, subscription, reason, now)? {
-            disabled = Some(reason);
+            turn = Some(Turn::Disabled(reason));
         }
     }
     reached(tx, organization, subscription, was_reached, now)?;
-    Ok(disabled)
+    Ok(turn)
 }
 
 /// Notes that a subscription was delivered to, if it was: once for several deliveries in a row.
@@ -381,41 +386,10 @@ pub(super) fn disable(
     Ok(tx.execute(&DISABLE, &values![organization, subscription, now, reason.name()])? > 0)
 }
 
-/// Removes a batch of deliveries that are over and were made longer ago than `retention`; true when there may be more.
-pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<bool> {
-    let Ok(oldest) = now.checked_sub(retention) else { return Ok(false) };
-    let removed = tx.execute(&SWEEP, &values![first_id_at(oldest), SWEEP_BATCH])?;
-    Ok(i64::try_from(removed).unwrap_or(0) >= SWEEP_BATCH)
-}
-
-/// The least id that can be made at a moment: version 7 begins with the milliseconds.
-fn first_id_at(moment: Timestamp) -> Uuid {
-    let milliseconds = u64::try_from(moment.as_millisecond()).unwrap_or(0);
-    Uuid::from_u128(u128::from(milliseconds) << 80)
-}
-
 /// What waits to be sent now.
 pub fn backlog(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Backlog> {
     let pending = tx.row(&COUNT_PENDING, &values![MOST_COUNTED])?.map_or(Ok(0), |row| row.get(0))?;
     let since: Option<Timestamp> = tx.row(&OLDEST_DUE, &values![now])?.map(|row| row.get(0)).transpose()?;
     let waited = since.and_then(|since| Duration::try_from(now.duration_since(since)).ok());
     Ok(Backlog { pending, oldest_due: waited.unwrap_or_default() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ambient::Ids;
-
-    #[test]
-    fn ids_sort_by_the_time_they_were_made_at() {
-        let ids = Ids::default();
-        let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
-        let next = now.checked_add(Duration::from_millis(1)).unwrap();
-        for _ in 0..100 {
-            let id = ids.uuid(now);
-            assert!(first_id_at(now) <= id && id < first_id_at(next), "{id}");
-        }
-        assert_eq!(first_id_at(Timestamp::MIN), Uuid::nil());
-    }
 }

@@ -21,11 +21,16 @@ use crate::values;
 
 /// Deliveries that one request has sent again at the most, so that it does not hold its organization for long.
 const MOST_REDELIVERED: usize = 1_000;
+/// Pings that a log holds. They count as nothing, so nothing is lost with one, and nobody makes a log grow by them.
+const MOST_PINGS: i64 = 100;
 
 store::statements! {
-    /// A page of the deliveries of a subscription.
-    PAGE = "select id, status, next_attempt_at, created_at, doc from webhook_delivery
-        where organization_id = ?1 and subscription_id = ?2 order by created_at desc, id desc limit ?3 offset ?4";
+    /// A page of the deliveries of a subscription. Which they are is told by the index alone: what comes before the page is
+    /// passed over without being looked at.
+    PAGE = "select d.id, d.status, d.next_attempt_at, d.created_at, d.doc from
+        (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
+            order by created_at desc, id desc limit ?3 offset ?4) as page
+        join webhook_delivery d on d.id = page.id order by d.created_at desc, d.id desc";
     /// How many deliveries of a subscription the log has.
     COUNT = "select count(*) from webhook_delivery where organization_id = ?1 and subscription_id = ?2";
     /// A delivery of a subscription.
@@ -33,11 +38,18 @@ store::statements! {
         where organization_id = ?1 and subscription_id = ?2 and id = ?3";
     /// Deliveries of a subscription that failed, behind a place.
     FAILED = "select id, created_at, doc from webhook_delivery
-        where organization_id = ?1 and subscription_id = ?2 and status = 'failed' and (created_at, id) > (?3, ?4)
+        where organization_id = ?1 and subscription_id = ?2 and status = 'failed' and is_ping = false and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5";
     /// Puts a delivery that was over back into the outbox, due at once.
     REQUEUE = "update webhook_delivery set status = 'pending', next_attempt_at = ?3, leased_until = null, doc = ?4
         where organization_id = ?1 and id = ?2 and status <> 'pending'";
+    /// Notes that a delivery is a ping.
+    IS_PING = "update webhook_delivery set is_ping = true where organization_id = ?1 and id = ?2";
+    /// Takes the pings of a subscription out of its log but for so many, the latest ones; at most as many at once. Those that
+    /// somebody is at stay for now.
+    DROP_PINGS = "with surplus as (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
+            and is_ping = true order by created_at desc, id desc limit ?3 offset ?3 for update skip locked)
+        delete from webhook_delivery where id in (select id from surplus)";
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -172,7 +184,7 @@ fn redeliver_failed(context: &mut Context<'_, '_>, input: RedeliverFailed) -> Re
         place = (last.get(1)?, last.get(0)?);
         for row in &rows {
             let Json(mut delivery): Json<Delivery> = row.get(2)?;
-            // An old ping tells nobody anything.
+            // A ping of before they were told apart tells nobody anything.
             let is_event = matches!(delivery.told, Told::Event { .. });
             if is_event && requeue(context, row.get(0)?, &mut delivery)? {
                 redelivered += 1;
@@ -200,6 +212,8 @@ fn ping(context: &mut Context<'_, '_>, input: ById) -> Result<WebhookDelivery> {
     let now = Moment(context.now());
     let delivery = Delivery::new(Told::PING, now);
     let id = outbox::put(context, input.id, store::Value::json(&delivery)?)?;
+    context.execute(&IS_PING, values![id])?;
+    context.execute(&DROP_PINGS, values![input.id, MOST_PINGS])?;
     Ok(WebhookDelivery {
         id,
         event: delivery.told.name(),

@@ -12,9 +12,10 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::ledger::{self, Entry, Settlement};
+use super::ledger::{self, Entry, Settlement, Turn};
 use super::room::Place;
 use super::subscriptions::tell_disabled;
+use crate::context::Wakes;
 use crate::service::Service;
 
 /// From one moment of recording to the next. What is sent in between and not recorded, because the process is killed, is
@@ -79,9 +80,14 @@ impl Recorder {
             let (now, shared) = (self.service.clock.now(), entries.clone());
             let write = self.service.store.write(move |tx| ledger::settle(tx, organization, subscription, &shared, now));
             match AssertUnwindSafe(write).catch_unwind().await {
-                Ok(Ok(disabled)) => {
-                    if let Some(reason) = disabled {
-                        tell_disabled(organization, subscription, reason);
+                Ok(Ok(turn)) => {
+                    match turn {
+                        Some(Turn::Disabled(reason)) => tell_disabled(organization, subscription, reason),
+                        Some(Turn::Deleted) => {
+                            tracing::info!(%organization, %subscription, "a webhook subscription is deleted: its receiver is gone");
+                            self.service.wake(Wakes { deletions: true, ..Wakes::default() });
+                        }
+                        None => {}
                     }
                     drop(places);
                     if entries.iter().any(|entry| matches!(entry.settlement, Settlement::Retry(_))) {

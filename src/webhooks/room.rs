@@ -13,7 +13,11 @@ const IN_HAND: usize = 1_024;
 /// Of these to one target, however slow it is.
 const LEAST_TO_ONE: usize = 16;
 /// However quick it is.
-const MOST_TO_ONE: usize = 64;
+pub(super) const MOST_TO_ONE: usize = 64;
+/// For one organization, where most of the room is taken.
+const LEAST_OF_ONE: usize = 16;
+/// Where there is room enough.
+const MOST_OF_ONE: usize = 256;
 /// So many free places of what is waited for are worth looking for more to send, or half of all where these are fewer. With
 /// fewer there would be many looks, with more a receiver would wait.
 const SEVERAL: usize = 32;
@@ -32,21 +36,27 @@ enum Share {
 }
 
 impl Share {
-    /// How many deliveries under way it may have.
-    fn limit(&self, used: &Used) -> usize {
+    /// How many deliveries under way it may have, where so many places are left in all.
+    fn limit(&self, used: &Used, left: usize) -> usize {
         match self {
-            Self::Organization(_) => 256,
+            Self::Organization(_) => of_one(left),
             Self::Host(_) => 128,
             Self::Target(..) => to_one(used.took),
         }
     }
 
     /// How many more it may have.
-    fn free(&self, shares: &HashMap<Self, Used>) -> usize {
+    fn free(&self, shares: &HashMap<Self, Used>, left: usize) -> usize {
         let unused = Used::default();
         let used = shares.get(self).unwrap_or(&unused);
-        self.limit(used).saturating_sub(used.count)
+        self.limit(used, left).saturating_sub(used.count)
     }
+}
+
+/// How many deliveries of one organization may be under way: as many as there are places left, so that a few whose receivers
+/// hang do not have them all.
+fn of_one(left: usize) -> usize {
+    left.clamp(LEAST_OF_ONE, MOST_OF_ONE)
 }
 
 /// How many deliveries may be under way to one target, the last of which took so long: as many as it would answer in a
@@ -81,6 +91,13 @@ struct Places {
     shares: HashMap<Share, Used>,
     /// What subscriptions have a share of, those that have something in hand or found no place for it.
     seen: HashMap<Uuid, [Share; 3]>,
+}
+
+impl Places {
+    /// How many there are left.
+    fn left(&self) -> usize {
+        IN_HAND.saturating_sub(self.all.count)
+    }
 }
 
 /// What is used of the places that there are for something.
@@ -130,6 +147,7 @@ impl Room {
     /// been recorded after the look began, and be due as far as that can see: it stays in hand until the next one.
     pub(super) fn begin_look(&self) {
         let mut places = self.places();
+        let left = places.left();
         let Places { in_hand, given_back, shares, seen, .. } = &mut *places;
         for (subscription, delivery) in given_back.drain(..) {
             let Some(ids) = in_hand.get_mut(&subscription) else { continue };
@@ -138,7 +156,7 @@ impl Room {
                 in_hand.remove(&subscription);
             }
         }
-        seen.retain(|subscription, theirs| in_hand.contains_key(subscription) || theirs.iter().any(|share| share.free(shares) == 0));
+        seen.retain(|subscription, theirs| in_hand.contains_key(subscription) || theirs.iter().any(|share| share.free(shares, left) == 0));
     }
 
     /// The deliveries of a subscription that are in hand.
@@ -149,14 +167,15 @@ impl Room {
     /// Takes a delivery that is not in hand, where there is a place in all and in every share.
     pub(super) fn enter(&self, send: Send<'_>) -> Option<Place> {
         let mut places = self.places();
-        if places.all.count >= IN_HAND {
+        let left = places.left();
+        if left == 0 {
             return None;
         }
         let Send { organization, subscription, delivery, host, port } = send;
         let host: Arc<str> = host.into();
         let shares = [Share::Organization(organization), Share::Host(host.clone()), Share::Target(host, port)];
         places.seen.entry(subscription).or_insert_with(|| shares.clone());
-        if shares.iter().any(|share| share.free(&places.shares) == 0) {
+        if shares.iter().any(|share| share.free(&places.shares, left) == 0) {
             return None;
         }
         for share in &shares {
@@ -171,24 +190,27 @@ impl Room {
     pub(super) fn free_for(&self, subscription: Uuid) -> usize {
         let places = self.places();
         let shares = places.seen.get(&subscription).into_iter().flatten();
-        let free = shares.map(|share| share.free(&places.shares)).min().unwrap_or(LEAST_TO_ONE);
-        free.min(IN_HAND.saturating_sub(places.all.count))
+        let free = shares.map(|share| share.free(&places.shares, places.left())).min().unwrap_or(LEAST_TO_ONE);
+        free.min(places.left())
     }
 
     /// More deliveries of a subscription are waiting for places: it is told when there are any.
     pub(super) fn want(&self, subscription: Uuid) {
         let mut places = self.places();
-        let Places { shares, seen, .. } = &mut *places;
+        let left = places.left();
+        let Places { all, shares, seen, .. } = &mut *places;
         let Some(theirs) = seen.get(&subscription) else { return };
-        let fewest = theirs.iter().map(|share| share.free(shares)).min();
+        let fewest = theirs.iter().map(|share| share.free(shares, left)).min();
         for share in theirs {
-            if Some(share.free(shares)) != fewest {
+            if Some(share.free(shares, left)) != fewest {
                 continue;
             }
+            // An organization may have more again when anybody gives something back.
+            all.are_wanted |= matches!(share, Share::Organization(_)) && left < MOST_OF_ONE;
             let mut unused = Used::default();
             let used = shares.get_mut(share).unwrap_or(&mut unused);
             used.are_wanted = true;
-            self.tell(used, share.limit(used));
+            self.tell(used, share.limit(used, left));
         }
     }
 
@@ -225,11 +247,12 @@ impl Place {
     pub(super) fn leave(&mut self, took: Option<Duration>) {
         let Some(shares) = self.shares.take() else { return };
         let mut places = self.room.places();
+        let left = places.left();
         for share in &shares {
             let Some(used) = places.shares.get_mut(share) else { continue };
             used.count = used.count.saturating_sub(1);
             used.took = took.or(used.took);
-            self.room.tell(used, share.limit(used));
+            self.room.tell(used, share.limit(used, left));
             if used.count == 0 {
                 places.shares.remove(share);
             }
@@ -287,6 +310,32 @@ mod tests {
     }
 
     #[test]
+    fn a_few_organizations_do_not_have_the_whole_room() {
+        assert_eq!([0, 15, 16, 200, 256, 1_024].map(of_one), [16, 16, 16, 200, 256, 256]);
+        let room = Room::default();
+        let hog = |organization: usize| fill(&room, |number| (organization, format!("{organization}-{number}.example"), 443));
+        let taken: Vec<_> = (0..7).map(hog).collect();
+        let counts: Vec<_> = taken.iter().map(Vec::len).collect();
+        assert_eq!(counts, [256, 256, 256, 128, 64, 32, 16]);
+        // As those that have much give it back, each comes to have as much as is left.
+        assert!(room.enter(to("quick.example", 443, 1_000, 1)).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_organization_is_told_when_others_leave_it_more() {
+        let room = Room::default();
+        let hog = |organization: usize| fill(&room, |number| (organization, format!("{organization}-{number}.example"), 443));
+        let mut taken: Vec<_> = (0..4).map(hog).collect();
+        assert_eq!(taken[3].len(), 128);
+        // The one that found no place waits for one.
+        room.want(id(10_000 + 128));
+        assert!(!is_freed(&room).await);
+        taken[0].truncate(200);
+        room.freed().await;
+        assert!(hog(3).len() >= 28);
+    }
+
+    #[test]
     fn a_subscription_has_as_many_places_as_are_left_of_what_it_shares() {
         let room = Room::default();
         let free = |number: usize| room.free_for(id(10_000 + number));
@@ -327,7 +376,7 @@ mod tests {
     #[test]
     fn the_room_is_full_at_some_point_and_empty_again_later() {
         let room = Room::default();
-        let places = fill(&room, |number| (number % 16, format!("{}.example", number % 256), 443));
+        let places = fill(&room, |number| (number % 64, format!("{}.example", number % 256), 443));
         assert_eq!((places.len(), room.is_full(), room.free_for(id(10_000))), (IN_HAND, true, 0));
         drop(places);
         room.begin_look();
@@ -400,7 +449,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_room_that_was_full_tells_when_it_has_places() {
         let room = Room::default();
-        let mut places = fill(&room, |number| (number % 16, format!("{}.example", number % 256), 443));
+        let mut places = fill(&room, |number| (number % 64, format!("{}.example", number % 256), 443));
         places.truncate(IN_HAND - 1);
         assert!(!is_freed(&room).await && !room.is_full(), "nothing waits");
         places.extend(room.enter(to("quick.example", 443, 900, 900)));

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::delivery::Answer;
 use super::peer::PeerGuard;
+use super::room::MOST_TO_ONE;
 use super::signature::Secrets;
 use super::target::{Refusal, Targets};
 use crate::error::{Result, innermost};
@@ -23,6 +24,12 @@ const USER_AGENT: &str = "Vestibule-Webhooks/1";
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+/// How long a connection that has nothing to do is kept.
+const LONGEST_IDLE: Duration = Duration::from_secs(15);
+/// As much of the body of an answer as a receiver may send unread, over HTTP/2.
+const UNREAD: u32 = 16 * 1024;
+/// Of all bodies on one connection.
+const MOST_UNREAD: u32 = 1024 * 1024;
 /// As much of an error's text as the log of attempts keeps.
 const ERROR_LENGTH: usize = 200;
 
@@ -69,6 +76,12 @@ impl Sender {
             .connector_layer(PeerGuard::new(targets))
             // Attempts are counted; none is made behind the count.
             .retry(reqwest::retry::never())
+            // As many as there may be under way to one target, for as long as a burst has gaps.
+            .pool_max_idle_per_host(MOST_TO_ONE)
+            .pool_idle_timeout(LONGEST_IDLE)
+            // Nothing of a body is read, so nothing much of it needs to arrive.
+            .http2_initial_stream_window_size(UNREAD)
+            .http2_initial_connection_window_size(MOST_UNREAD)
             .tls_certs_merge(authorities)
             .build()
             .map_err(|error| format!("webhooks cannot be sent: {}", innermost(&error)))?;

@@ -26,8 +26,8 @@ const BATCH: i64 = 500;
 store::statements! {
     /// Active subscriptions behind a place, those of one credential together.
     ACTIVE = "select organization_id, credential, created_at, id, event from webhook_subscription
-        where disabled_at is null and (organization_id, credential, created_at, id) > (?1, ?2, ?3, ?4)
-        order by organization_id, credential, created_at, id limit ?5";
+        where disabled_at is null and (credential, organization_id, created_at, id) > (?1, ?2, ?3, ?4)
+        order by credential, organization_id, created_at, id limit ?5";
     /// The active subscriptions of a credential.
     ACTIVE_OF = "select id, event from webhook_subscription
         where organization_id = ?1 and credential = ?2 and disabled_at is null order by created_at, id";
@@ -85,7 +85,7 @@ type Lapsed = BTreeSet<(Uuid, String)>;
 /// Credentials that may not hear of something they are subscribed to, among those of a batch of subscriptions; and where to
 /// go on, if there is more.
 fn look(tx: &mut Transaction<'_>, from: &Place, now: Timestamp) -> Result<(Lapsed, Option<Place>)> {
-    let rows = tx.rows(&ACTIVE, &values![from.organization, &from.credential, from.created_at, from.id, BATCH])?;
+    let rows = tx.rows(&ACTIVE, &values![&from.credential, from.organization, from.created_at, from.id, BATCH])?;
     let mut callers: BTreeMap<(Uuid, String), Option<Identified>> = BTreeMap::new();
     let mut lapsed = BTreeSet::new();
     for row in &rows {

@@ -25,6 +25,8 @@ use crate::values;
 
 /// Active subscriptions that one credential may have (spec: Limits).
 const MAX_ACTIVE: i64 = 100;
+/// Disabled ones that stay in its list.
+const MAX_DISABLED: i64 = 1_000;
 /// A day: how long a secret that is replaced goes on signing, where the owner does not say.
 const GRACE_SECONDS: u32 = 86_400;
 /// The path of the filter that most rules are about.
@@ -33,23 +35,31 @@ const WORKFLOW_STEP: [&str; 2] = ["filters", "workflowStep"];
 store::statements! {
     /// The subscriptions of a credential.
     LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
-        from webhook_subscription where organization_id = ?1 and credential = ?2 order by created_at, id";
+        from webhook_subscription where organization_id = ?1 and credential = ?2 and deleted_at is null order by created_at, id";
     /// A subscription of a credential.
     ONE = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
-        from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3";
-    /// A subscription of a credential, held: it can be written to, and not be deleted, until the transaction is over.
-    HOLD = "select disabled_at from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3 for key share";
+        from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null";
+    /// A subscription of a credential, held: its row is there until the transaction is over.
+    HOLD = "select disabled_at from webhook_subscription
+        where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null for key share";
     /// Changes what of a subscription stands in no column of its own.
-    REPLACE_DOC = "update webhook_subscription set doc = ?3 where organization_id = ?1 and id = ?2";
+    REPLACE_DOC = "update webhook_subscription set doc = ?3 where organization_id = ?1 and id = ?2 and deleted_at is null";
     /// How many active subscriptions a credential has.
     COUNT_ACTIVE = "select count(*) from webhook_subscription where organization_id = ?1 and credential = ?2 and disabled_at is null";
     /// A new subscription.
     INSERT = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)";
-    /// Deletes a subscription of a credential.
-    DELETE_ONE = "delete from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3";
+    /// Deletes a subscription of a credential: it is nobody's any more, and the sweep removes what there is of it. Its log
+    /// may be longer than one transaction can deal with.
+    DELETE_ONE = "update webhook_subscription set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
+        where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null";
     /// Deletes every subscription of a credential that posts to a URL.
-    DELETE_BY_TARGET = "delete from webhook_subscription where organization_id = ?1 and credential = ?2 and target_url = ?3";
+    DELETE_BY_TARGET = "update webhook_subscription set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
+        where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null";
+    /// Deletes the disabled subscriptions of a credential but for so many, the latest ones; at most as many at once.
+    DELETE_SURPLUS = "update webhook_subscription set deleted_at = ?4 where organization_id = ?1 and id in
+        (select id from webhook_subscription where organization_id = ?1 and credential = ?2
+            and disabled_at is not null and deleted_at is null order by disabled_at desc, id desc limit ?3 offset ?3)";
     /// Disables every active subscription of a credential.
     DISABLE_ALL = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential = ?2 and disabled_at is null returning id";
@@ -348,7 +358,11 @@ fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Re
     let (id, now) = (context.new_id(), context.now());
     let stored = Stored { filters, secrets: Secrets::fresh(context.ids()) };
     let doc = store::Value::json(&stored)?;
-    context.execute(&INSERT, values![id, key, event.name(), &input.target_url.0, now, doc])?;
+    context.execute(&INSERT, values![id, &key, event.name(), &input.target_url.0, now, doc])?;
+    // Each was active once, so there are never many more than stay.
+    if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
+        context.wake_sweep();
+    }
     Ok(CreatedWebhookSubscription {
         signing_secret: stored.secrets.reveal().to_owned(),
         subscription: WebhookSubscription {
@@ -395,16 +409,17 @@ impl EventAndFilters {
 }
 
 fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> Result<Deleted> {
-    let key = context.access.credential.key();
+    let (key, now) = (context.access.credential.key(), context.now());
     let deleted = match (input.id, input.target_url) {
-        (Some(id), None) => context.execute(&DELETE_ONE, values![key, id])?,
-        (None, Some(url)) => context.execute(&DELETE_BY_TARGET, values![key, url])?,
+        (Some(id), None) => context.execute(&DELETE_ONE, values![key, id, now])?,
+        (None, Some(url)) => context.execute(&DELETE_BY_TARGET, values![key, url, now])?,
         (None, None) => return Err(Error::invalid(&["id"], "is required, or else target_url")),
         (Some(_), Some(_)) => return Err(Error::invalid(&["target_url"], "cannot be given together with id")),
     };
     if deleted == 0 {
         return Err(Error::not_found("Webhook subscription"));
     }
+    context.wake_sweep();
     Ok(Deleted { deleted })
 }
 

@@ -8,41 +8,52 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::{Host, Url};
+use uuid::Uuid;
 
 /// How long a name may take to resolve.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(2);
+/// Names looked up at once.
+const LOOKUPS: usize = 128;
+/// Of these for one organization.
+const LOOKUPS_OF_ONE: usize = 16;
 
 const NOT_HTTPS: &str = "must be an absolute https URL";
 const HAS_USERINFO: &str = "must not embed a username or password";
 const IS_PRIVATE: &str = "must not point at a private or loopback host";
 
-/// Names that are private by themselves, with everything below them.
-const PRIVATE_ZONES: [&str; 5] = ["localhost", "localhost.localdomain", "local", "internal", "home.arpa"];
+/// Names that are private by themselves, with everything below them. Besides those set aside for it, the ones that networks
+/// give themselves (RFC 6762, appendix G) and that no public name ends in. The clouds' own names are among them or have one
+/// label: `metadata.google.internal`, `instance-data.ec2.internal`, `host.docker.internal`, `metadata`, `instance-data`.
+const PRIVATE_ZONES: [&str; 10] =
+    ["localhost", "localhost.localdomain", "local", "internal", "home.arpa", "intranet", "private", "corp", "home", "lan"];
 
-/// IPv4 ranges that are not global unicast: the first address and the length of the prefix.
-const RESERVED: [([u8; 4], u32); 15] = [
-    ([0, 0, 0, 0], 8),       // this network
-    ([10, 0, 0, 0], 8),      // private use
-    ([100, 64, 0, 0], 10),   // carrier-grade NAT
-    ([127, 0, 0, 0], 8),     // loopback
-    ([169, 254, 0, 0], 16),  // link-local, the clouds' metadata among them
-    ([172, 16, 0, 0], 12),   // private use
-    ([192, 0, 0, 0], 24),    // IETF protocol assignments
-    ([192, 0, 2, 0], 24),    // documentation
-    ([192, 88, 99, 0], 24),  // 6to4 relay anycast, withdrawn
-    ([192, 168, 0, 0], 16),  // private use
-    ([198, 18, 0, 0], 15),   // benchmarking
-    ([198, 51, 100, 0], 24), // documentation
-    ([203, 0, 113, 0], 24),  // documentation
-    ([224, 0, 0, 0], 4),     // multicast
-    ([240, 0, 0, 0], 4),     // reserved, and broadcast
+/// IPv4 ranges that are not global unicast, or that a cloud uses for itself: the first address and the length of the prefix.
+const RESERVED: [([u8; 4], u32); 18] = [
+    ([0, 0, 0, 0], 8),        // this network
+    ([10, 0, 0, 0], 8),       // private use
+    ([100, 64, 0, 0], 10),    // carrier-grade NAT, Alibaba Cloud's metadata among them
+    ([127, 0, 0, 0], 8),      // loopback
+    ([161, 26, 0, 0], 16),    // IBM Cloud's own services, seen from within only
+    ([166, 8, 0, 0], 14),     // the same
+    ([168, 63, 129, 16], 32), // Azure's wire server, seen from within only
+    ([169, 254, 0, 0], 16),   // link-local, the clouds' metadata among them
+    ([172, 16, 0, 0], 12),    // private use
+    ([192, 0, 0, 0], 24),     // IETF protocol assignments, Oracle Cloud's metadata among them
+    ([192, 0, 2, 0], 24),     // documentation
+    ([192, 88, 99, 0], 24),   // 6to4 relay anycast, withdrawn
+    ([192, 168, 0, 0], 16),   // private use
+    ([198, 18, 0, 0], 15),    // benchmarking
+    ([198, 51, 100, 0], 24),  // documentation
+    ([203, 0, 113, 0], 24),   // documentation
+    ([224, 0, 0, 0], 4),      // multicast
+    ([240, 0, 0, 0], 4),      // reserved, and broadcast
 ];
 
 /// Which webhook targets are let through: everything public, and the private ranges that were opened by name.
@@ -76,10 +87,10 @@ impl Names {
         }
     }
 
-    /// The addresses of a name; none where there are none, or not in time.
-    async fn ask(&self, name: &str) -> Vec<SocketAddr> {
+    /// The addresses of a name, for an organization; none where there are none, or not in time.
+    async fn ask(&self, name: &str, organization: Uuid) -> Vec<SocketAddr> {
         match self {
-            Self::System => tokio::time::timeout(LOOKUP_LIMIT, look_up(name.to_owned())).await.unwrap_or_default(),
+            Self::System => tokio::time::timeout(LOOKUP_LIMIT, look_up(name.to_owned(), organization)).await.unwrap_or_default(),
             Self::Written(table) => {
                 let table = table.lock().unwrap_or_else(PoisonError::into_inner);
                 table.get(name).into_iter().flatten().map(|ip| SocketAddr::new(*ip, 0)).collect()
@@ -88,17 +99,62 @@ impl Names {
     }
 }
 
+tokio::task_local! {
+    /// For whom names are looked up.
+    static ORGANIZATION: Uuid;
+}
+
+/// Does something, names looked up on the way, for an organization.
+pub(super) async fn on_behalf_of<W: Future>(organization: Uuid, work: W) -> W::Output {
+    ORGANIZATION.scope(organization, work).await
+}
+
 /// The addresses of a name, as the system has them. A lookup blocks a thread for as long as the name's server likes,
 /// whoever still waits for it: so there are no more than some at once.
-async fn look_up(name: String) -> Vec<SocketAddr> {
-    static LOOKUPS: Semaphore = Semaphore::const_new(64);
-    let Ok(permit) = LOOKUPS.acquire().await else { return Vec::new() };
+async fn look_up(name: String, organization: Uuid) -> Vec<SocketAddr> {
+    static UNDER_WAY: LazyLock<Lookups> = LazyLock::new(Lookups::default);
+    let permits = UNDER_WAY.begin(organization).await;
     let looked_up = tokio::task::spawn_blocking(move || {
         let found = (name.as_str(), 0).to_socket_addrs().map(Iterator::collect);
-        drop(permit);
+        drop(permits);
         found
     });
     looked_up.await.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+/// The lookups under way: so many in all, and so many for one organization, so that names whose servers do not answer are
+/// in nobody else's way.
+struct Lookups {
+    all: Arc<Semaphore>,
+    /// Of organizations that have some.
+    of: Mutex<HashMap<Uuid, Weak<Semaphore>>>,
+}
+
+impl Default for Lookups {
+    fn default() -> Self {
+        Self { all: Arc::new(Semaphore::new(LOOKUPS)), of: Mutex::default() }
+    }
+}
+
+impl Lookups {
+    /// Waits until another lookup may begin for an organization. It is over when what this returns is dropped.
+    async fn begin(&self, organization: Uuid) -> [Option<OwnedSemaphorePermit>; 2] {
+        let own = self.share_of(organization).acquire_owned().await;
+        let any = self.all.clone().acquire_owned().await;
+        // Nobody closes either.
+        [own.ok(), any.ok()]
+    }
+
+    fn share_of(&self, organization: Uuid) -> Arc<Semaphore> {
+        let mut shares = self.of.lock().unwrap_or_else(PoisonError::into_inner);
+        shares.retain(|_, share| share.strong_count() > 0);
+        if let Some(share) = shares.get(&organization).and_then(Weak::upgrade) {
+            return share;
+        }
+        let share = Arc::new(Semaphore::new(LOOKUPS_OF_ONE));
+        shares.insert(organization, Arc::downgrade(&share));
+        share
+    }
 }
 
 /// Why a name leads nowhere.
@@ -152,11 +208,11 @@ impl Targets {
         match destination(&parsed(url)?)? {
             Destination::Address(ip) if self.allows(ip) => Ok(()),
             Destination::Address(_) => Err(IS_PRIVATE.into()),
-            Destination::Name(name) => match self.lookup(&name).await {
+            Destination::Name(name) => match self.lookup(&name, Uuid::nil()).await {
                 Err(Refusal::Private) => Err(IS_PRIVATE.into()),
                 Ok(_) | Err(Refusal::Unresolved) => Ok(()),
             },
-            Destination::PrivateName(name) => self.lookup(&name).await.map(drop).map_err(|_| IS_PRIVATE.into()),
+            Destination::PrivateName(name) => self.lookup(&name, Uuid::nil()).await.map(drop).map_err(|_| IS_PRIVATE.into()),
         }
     }
 
@@ -185,12 +241,12 @@ impl Targets {
 
     /// The addresses of a name, every one of which is let through. One private address among public ones is enough to
     /// refuse them all: which of them would be connected to is not for the name's owner to play with.
-    async fn lookup(&self, name: &str) -> Result<Vec<SocketAddr>, Refusal> {
+    async fn lookup(&self, name: &str, organization: Uuid) -> Result<Vec<SocketAddr>, Refusal> {
         let is_private = is_private_name(name);
         if is_private && self.allowed.is_empty() {
             return Err(Refusal::Private);
         }
-        let addresses = self.names.ask(name).await;
+        let addresses = self.names.ask(name, organization).await;
         if addresses.is_empty() {
             return Err(Refusal::Unresolved);
         }
@@ -203,8 +259,10 @@ impl Targets {
 impl Resolve for Targets {
     fn resolve(&self, name: Name) -> Resolving {
         let targets = self.clone();
+        // A connection may go on being made when the delivery that asked for it has got another.
+        let organization = ORGANIZATION.try_with(|organization| *organization).unwrap_or_default();
         Box::pin(async move {
-            let addresses = targets.lookup(name.as_str()).await?;
+            let addresses = targets.lookup(name.as_str(), organization).await?;
             let addresses: Addrs = Box::new(addresses.into_iter());
             Ok(addresses)
         })
@@ -242,8 +300,22 @@ fn destination(url: &Url) -> Result<Destination, &'static str> {
     }
 }
 
+/// What the host of a URL counts as: the same for every spelling of an address and of a name.
+pub(super) fn host_of(url: &Url) -> Option<String> {
+    Some(match url.host()? {
+        Host::Ipv4(ip) => ip.to_string(),
+        Host::Ipv6(ip) => inside(ip.into()).to_string(),
+        Host::Domain(name) => name.trim_end_matches('.').to_owned(),
+    })
+}
+
+/// Whether a name is private by itself. One of a single label is: where it leads anywhere, it is completed by what the
+/// service's own network calls itself.
 fn is_private_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
+    if !name.contains('.') {
+        return true;
+    }
     let is_below = |zone: &&str| name.strip_suffix(*zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     PRIVATE_ZONES.iter().any(is_below)
 }
@@ -290,6 +362,7 @@ fn inside(ip: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
     use proptest::prelude::*;
 
     use super::*;
@@ -410,6 +483,16 @@ mod tests {
             "https://nas.home.arpa./",
             "https://local%68ost/",
             "https://ⓛocalhost/",
+            "https://metadata/",
+            "https://instance-data./latest/",
+            "https://intranet/",
+            "https://ai./",
+            "https://xn--bcher-kva/",
+            "https://db.corp/",
+            "https://NAS.Lan./",
+            "https://wiki.intranet/",
+            "https://a.b.home/",
+            "https://c.private/",
         ] {
             assert_eq!(verdict(url), "private name", "{url}");
         }
@@ -422,8 +505,9 @@ mod tests {
             ("HTTPS://Example.com:8443/a?b=c@d#e@f", "name"),
             ("https://a.example/@b", "name"),
             ("https://bücher.example/", "name"),
-            ("https://intranet/", "name"),
-            ("https://notlocal/", "name"),
+            ("https://intranet.example/", "name"),
+            ("https://notlocal.example/", "name"),
+            ("https://mylan.example/", "name"),
             ("https://localhost.example.com/", "name"),
             ("https://internal.example.com/", "name"),
             ("https://10.0.0.1.nip.example/", "name"),
@@ -454,8 +538,23 @@ mod tests {
             ("126.255.255.255", true),
             ("127.0.0.0", false),
             ("128.0.0.0", true),
+            ("161.25.255.255", true),
+            ("161.26.0.10", false),
+            ("161.27.0.0", true),
+            ("166.7.255.255", true),
+            ("166.8.0.0", false),
+            ("166.11.255.255", false),
+            ("166.12.0.0", true),
+            ("168.63.129.15", true),
+            ("168.63.129.16", false),
+            ("::ffff:168.63.129.16", false),
+            ("168.63.129.17", true),
             ("169.253.255.255", true),
             ("169.254.0.0", false),
+            ("169.254.169.254", false),
+            ("fd00:ec2::254", false),
+            ("100.100.100.200", false),
+            ("192.0.0.192", false),
             ("169.255.0.0", true),
             ("172.15.255.255", true),
             ("172.16.0.0", false),
@@ -541,7 +640,93 @@ mod tests {
         assert_eq!(closed.check("https://@example.com/").await, Err(HAS_USERINFO.into()));
     }
 
+    #[test]
+    fn every_spelling_of_a_host_counts_as_the_same() {
+        let host = |url: &str| host_of(&Url::parse(url).unwrap());
+        for (one, other) in [
+            ("https://Hooks.Example/", "https://hooks.example.:8443/x"),
+            ("https://8.8.8.8/", "https://[::ffff:8.8.8.8]/"),
+            ("https://8.8.8.8/", "https://[64:ff9b::808:808]/"),
+            ("https://0x8.8.8.010/", "https://[2002:808:808::1]/"),
+            ("https://[2606:4700::1111]/", "https://[2606:4700:0:0:0:0:0:1111]/"),
+        ] {
+            assert_eq!(host(one), host(other), "{one} {other}");
+        }
+        assert_ne!(host("https://a.example/"), host("https://b.example/"));
+    }
+
+    #[tokio::test]
+    async fn names_that_take_long_are_in_the_way_of_one_organization_only() {
+        let lookups = Lookups::default();
+        let soon = async |organization: u128| tokio::time::timeout(Duration::ZERO, lookups.begin(Uuid::from_u128(organization))).await;
+        let mut taken = Vec::new();
+        while let Ok(permits) = soon(1).await {
+            taken.push(permits);
+        }
+        assert_eq!(taken.len(), LOOKUPS_OF_ONE);
+        let other = soon(2).await;
+        assert!(other.is_ok());
+        taken.pop();
+        assert!(soon(1).await.is_ok());
+        drop((taken, other));
+        assert!(soon(3).await.is_ok());
+        assert_eq!(lookups.all.available_permits(), LOOKUPS);
+        drop(lookups.share_of(Uuid::nil()));
+        assert_eq!(lookups.of.lock().unwrap().len(), 1, "whoever has none is forgotten");
+    }
+
+    /// Whether a name with these addresses is let through, by a guard with this range opened.
+    fn is_let_through(opened: &str, name: &str, addresses: &[IpAddr]) -> bool {
+        let names = Names::written();
+        names.write(name, addresses);
+        let targets = Targets::new(vec![opened.parse().unwrap()]).asking(names);
+        targets.lookup(name, Uuid::nil()).now_or_never().expect("a table answers at once").is_ok()
+    }
+
+    #[test]
+    fn an_opened_range_lets_no_name_through_that_leads_elsewhere() {
+        for (name, addresses, wanted) in [
+            ("localhost", vec!["127.0.0.1"], true),
+            ("hooks.example", vec!["127.0.0.1"], true),
+            ("receiver", vec!["127.0.0.1"], true),
+            ("db.internal", vec!["10.0.0.5"], false),
+            ("db.internal", vec!["127.0.0.1", "10.0.0.5"], false),
+            ("db.internal", vec!["8.8.8.8"], false),
+            ("receiver", vec!["8.8.8.8"], false),
+            ("metadata.google.internal", vec!["169.254.169.254"], false),
+            ("hooks.example", vec!["10.0.0.5"], false),
+            ("hooks.example", vec!["8.8.8.8"], true),
+            ("localhost", vec!["127.0.0.1", "::1"], false),
+            ("localhost", vec![], false),
+        ] {
+            let ips: Vec<IpAddr> = addresses.iter().map(|ip| ip.parse().unwrap()).collect();
+            assert_eq!(is_let_through("127.0.0.0/8", name, &ips), wanted, "{name} {addresses:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_name_is_let_through_where_each_of_its_addresses_is(
+            bits in proptest::collection::vec(prop_oneof![any::<u32>(), 0x7f00_0000..0x7f00_0004_u32, 0x0a00_0000..0x0a00_0004_u32], 1..4),
+            length in 0_u8..=32,
+            is_private: bool,
+        ) {
+            let opened = format!("127.0.0.0/{length}");
+            let range: IpNet = opened.parse().unwrap();
+            let ips: Vec<IpAddr> = bits.iter().map(|bits| Ipv4Addr::from(*bits).into()).collect();
+            let name = if is_private { "db.internal" } else { "hooks.example" };
+            let wanted = ips.iter().all(|ip| range.contains(ip) || (!is_private && is_public(*ip)));
+            prop_assert_eq!(is_let_through(&opened, name, &ips), wanted, "{} {:?}", opened, ips);
+        }
+
+        #[test]
+        fn a_name_of_one_label_is_private(label in "[a-z]([a-z0-9-]{0,20}[a-z0-9])?", is_rooted: bool) {
+            let dot = if is_rooted { "." } else { "" };
+            let (alone, below) = (format!("{label}{dot}"), format!("{label}.example{dot}"));
+            prop_assert!(is_private_name(&alone));
+            prop_assert!(!is_private_name(&below));
+        }
+
         #[test]
         fn a_wrapped_address_is_judged_like_the_one_inside(bits: u32) {
             let ip = Ipv4Addr::from(bits);

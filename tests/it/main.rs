@@ -43,4 +43,5 @@ mod targets;
 mod tools;
 mod translator;
 mod webhook_log;
+mod webhook_sweep;
 mod webhooks;

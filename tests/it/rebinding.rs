@@ -177,6 +177,40 @@ with_names! {
         assert_eq!((connections(&receiver), receiver.seen.count()), (1, 1));
     }
 
+    "127.0.0.0/8" async fn an_opened_loopback_opens_no_name_that_leads_elsewhere(app: App, names: Names, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let receiver = receiver(&authority).await;
+        for (name, addresses, status) in [
+            ("localhost", vec!["127.0.0.1"], 201),
+            ("hooks.internal", vec!["127.0.0.1"], 201),
+            ("receiver", vec!["127.0.0.1"], 201),
+            ("db.internal", vec!["10.0.0.5"], 400),
+            ("db.internal", vec!["127.0.0.1", "10.0.0.5"], 400),
+            ("db.internal", vec![PUBLIC], 400),
+            ("db.internal", vec![], 400),
+            ("metadata.google.internal", vec!["169.254.169.254"], 400),
+            ("metadata", vec!["169.254.169.254"], 400),
+            ("receiver", vec![PUBLIC], 400),
+            ("receiver", vec![], 400),
+            ("wire.example", vec!["168.63.129.16"], 400),
+            ("hooks.example", vec!["10.0.0.5"], 400),
+        ] {
+            names.write(name, &ips(&addresses));
+            assert_eq!(subscribe(&api, name, &receiver).await.status, status, "{name} {addresses:?}");
+        }
+        // What was in the range when it was made, and is elsewhere when something is sent.
+        for (name, addresses) in [("localhost", ["10.0.0.5"]), ("hooks.internal", [PUBLIC]), ("receiver", ["168.63.129.16"])] {
+            names.write(name, &ips(&addresses));
+        }
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        for row in until(&app, &api, is_disabled).await {
+            assert_eq!(row["disabledReason"], "private_target", "{row}");
+        }
+        assert_eq!(connections(&receiver), 0);
+    }
+
     // A name that is private by itself is not made public by a public address, nor by an opened range that it is not in.
     "10.1.0.0/16" async fn a_private_name_needs_an_opened_address(app: App, names: Names, authority: Authority) {
         let api = app.org().await.key().await;

@@ -25,11 +25,15 @@ const fn range(what: &'static str, first: &'static str, last: &'static str, outs
     Range { what, first, last, outside }
 }
 
-const RANGES: [Range; 33] = [
+const RANGES: [Range; 36] = [
     range("this network", "0.0.0.0", "0.255.255.255", &["1.0.0.0"]),
     range("private use", "10.0.0.0", "10.255.255.255", &["9.255.255.255", "11.0.0.0"]),
     range("shared by carriers", "100.64.0.0", "100.127.255.255", &["100.63.255.255", "100.128.0.0"]),
     range("loopback", "127.0.0.0", "127.255.255.255", &["126.255.255.255", "128.0.0.0"]),
+    // What clouds use for themselves among the addresses that are given out.
+    range("IBM Cloud", "161.26.0.0", "161.26.255.255", &["161.25.255.255", "161.27.0.0"]),
+    range("IBM Cloud", "166.8.0.0", "166.11.255.255", &["166.7.255.255", "166.12.0.0"]),
+    range("Azure", "168.63.129.16", "168.63.129.16", &["168.63.129.15", "168.63.129.17"]),
     range("link-local", "169.254.0.0", "169.254.255.255", &["169.253.255.255", "169.255.0.0"]),
     range("private use", "172.16.0.0", "172.31.255.255", &["172.15.255.255", "172.32.0.0"]),
     range("protocol assignments", "192.0.0.0", "192.0.0.255", &["191.255.255.255", "192.0.1.0"]),
@@ -67,10 +71,11 @@ const RANGES: [Range; 33] = [
 ];
 
 /// IPv4 addresses that an IPv6 address can be made around, and whether they are public.
-const WRAPPED: [(&str, bool); 9] = [
+const WRAPPED: [(&str, bool); 10] = [
     ("10.0.0.8", false),
     ("100.64.0.1", false),
     ("127.0.0.1", false),
+    ("168.63.129.16", false),
     ("169.254.169.254", false),
     ("172.16.0.1", false),
     ("192.168.1.1", false),
@@ -80,7 +85,7 @@ const WRAPPED: [(&str, bool); 9] = [
 ];
 
 #[rustfmt::skip]
-const HOSTILE: [(&str, &[&str]); 19] = [
+const HOSTILE: [(&str, &[&str]); 22] = [
     (
         "another scheme, or none",
         &[
@@ -256,6 +261,30 @@ const HOSTILE: [(&str, &[&str]); 19] = [
             "https://db.internal/", "https://metadata.google.internal/computeMetadata/v1/",
             "https://ip-10-0-0-8.eu-west-1.compute.internal/", "https://DB.Internal.:5432/", "https://home.arpa/", "https://nas.home.arpa/",
             "https://nas.HOME.arpa./",
+        ],
+    ),
+    (
+        "names that networks give themselves",
+        &[
+            "https://wiki.intranet/", "https://db.corp/", "https://DB.Corp./", "https://nas.lan/", "https://nas.home/", "https://a.b.private/",
+            "https://host.docker.internal/", "https://instance-data.ec2.internal/latest/", "https://nas.ｌａｎ/",
+        ],
+    ),
+    (
+        "names of one label",
+        &[
+            "https://metadata/", "https://instance-data/latest/meta-data/", "https://data-server/", "https://kubernetes/", "https://redis:6379/",
+            "https://METADATA./", "https://ai/", "https://com./", "https://bücher/", "https://xn--bcher-kva/", "https://ｍｅｔａｄａｔａ/",
+            "https://a\u{ad}/", "https://under_score/",
+        ],
+    ),
+    (
+        "the clouds' own addresses",
+        &[
+            "https://168.63.129.16/machine/?comp=goalstate", "https://168.63.129.16:32526/", "https://2822734096/", "https://0xa83f8110/",
+            "https://[::ffff:168.63.129.16]/", "https://[64:ff9b::a83f:8110]/", "https://100.100.100.200/latest/meta-data/",
+            "https://192.0.0.192/latest/", "https://[fd00:ec2::254]/latest/meta-data/", "https://[fd20:ce::254]/", "https://[fd00:42::42]/",
+            "https://[fe80::a9fe:a9fe]/", "https://169.254.170.2/v2/credentials", "https://169.254.42.42/", "https://161.26.0.10/",
         ],
     ),
     (

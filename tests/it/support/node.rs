@@ -52,9 +52,13 @@ impl Node {
         Api { http: self.http.clone(), base: format!("{}/api/v1", self.base), token: Some(token.into()) }
     }
 
+    pub fn platform(&self) -> Api {
+        Api { http: self.http.clone(), base: format!("{}/platform/v1", self.base), token: Some(PLATFORM_KEY.into()) }
+    }
+
     /// A fresh organization's API key that may do everything.
     pub async fn key(&self) -> String {
-        let platform = Api { http: self.http.clone(), base: format!("{}/platform/v1", self.base), token: Some(PLATFORM_KEY.into()) };
+        let platform = self.platform();
         let organization = format!("/organizations/{}", new_id());
         platform.ok(Method::PUT, &organization, Some(json!({ "name": "O" }))).await;
         let body = json!({ "name": "k", "permissions": Permission::ALL });
@@ -71,6 +75,12 @@ impl Node {
     pub fn threads(&self) -> Option<usize> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         status.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok())
+    }
+
+    /// The lines of its log in which something stands.
+    pub fn lines(&self, what: &str) -> Vec<String> {
+        let log = std::fs::read_to_string(self.log.path()).unwrap();
+        log.lines().filter(|line| line.contains(what)).map(str::to_owned).collect()
     }
 
     /// How often something stands in its log.
