@@ -56,6 +56,11 @@ pub fn operations() -> &'static [Operation] {
     &OPERATIONS
 }
 
+/// What each chapter says of the texts that its things show.
+pub(crate) fn texts() -> &'static [&'static dyn translations::Shows] {
+    &[&precheck::StepTexts, &manuals::ManualTexts, &manuals::CategoryTitles, &portals::PortalCopy, &portals::Callouts]
+}
+
 /// Every statement of the product, so that a test can prepare each on both migrated schemas.
 #[must_use]
 pub fn statements() -> Vec<&'static store::Statement> {

@@ -6,6 +6,7 @@ use serde_json::json;
 use store::Row;
 use uuid::Uuid;
 
+use super::texts::TITLE;
 use crate::context::Context;
 use crate::error::Result;
 use crate::moment::Moment;
@@ -79,7 +80,14 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Cat
     context.row(&CATEGORY, values![id])?.as_ref().map(Category::from_row).transpose()
 }
 
+/// Writes a category, and which text it shows.
 pub(super) fn save(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
+    put(context, category)?;
+    translations::note_links(context, category.id, [(TITLE, category.title_id)])
+}
+
+/// Writes a category that shows the text it did.
+pub(super) fn put(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
     let Category { id, title_id, sort_order, created_at, updated_at } = *category;
     context.execute(&PUT_CATEGORY, values![id, title_id, sort_order, created_at, updated_at]).map(drop)
 }

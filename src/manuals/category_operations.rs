@@ -111,8 +111,8 @@ fn list(context: &mut Context<'_, '_>, input: ListCategories) -> Result<Vec<Cate
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreateCategory) -> Result<CategoryView> {
+    check_title(context, &[], &input.title)?;
     let others = categories::in_order(context)?;
-    check_title(context, &others, &input.title)?;
     let now = Moment(context.now());
     let title_id = translations::create(context, SourceTable::ManualCategory, ENGLISH, &input.title)?;
     let sort_order = others.iter().map(|category| category.sort_order + 1).max().unwrap_or(0);
@@ -124,9 +124,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateCategory) -> Result<Catego
 fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<CategoryView> {
     let mut category = categories::find(context, input.id)?.ok_or_else(not_found)?;
     check_writable(context, &[category.id])?;
-    let mut others = categories::in_order(context)?;
-    others.retain(|other| other.id != category.id);
-    check_title(context, &others, &input.title)?;
+    check_title(context, &[category.id], &input.title)?;
     let stored = match category.title_id {
         Some(id) => translations::written(context, id, ENGLISH)?,
         None => None,
@@ -159,7 +157,7 @@ fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
         if let Some(category) = moved {
             category.sort_order = position;
             category.updated_at = category.updated_at.advanced_to(context.now());
-            categories::save(context, category)?;
+            categories::put(context, category)?;
         }
     }
     Ok(Reordered { reordered: input.ordered_ids.len() })
@@ -183,24 +181,33 @@ fn in_english(context: &mut Context<'_, '_>, category: &Category) -> Result<Cate
     Ok(category.view(&texts))
 }
 
-/// 409 for a title that another category has in English, ignoring case and surrounding spaces.
-fn check_title(context: &mut Context<'_, '_>, others: &[Category], title: &str) -> Result<()> {
+/// 409 for a title that a category other than these has in English, ignoring case and surrounding spaces.
+pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &str) -> Result<()> {
+    let others = categories::in_order(context)?.into_iter().filter(|category| !own.contains(&category.id));
+    let titles = translations::all_written(context, others.filter_map(|other| other.title_id).collect(), ENGLISH)?;
     let title = folded(title);
-    for id in others.iter().filter_map(|other| other.title_id) {
-        if translations::written(context, id, ENGLISH)?.is_some_and(|taken| folded(&taken) == title) {
-            return Err(Error::conflict("Another category has this title."));
-        }
+    if titles.values().any(|taken| folded(taken) == title) {
+        return Err(Error::conflict("Another category has this title."));
     }
     Ok(())
 }
 
 /// 403 for a category used by manuals on properties outside a limited caller's reach.
 fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
-    let of_others: HashSet<Uuid> = visible::of_others(context)?;
-    let filed = records::filed(context)?;
-    let is_shared = |id: &Uuid| filed.get(id).is_some_and(|manuals| manuals.iter().any(|manual| of_others.contains(manual)));
-    if ids.iter().any(is_shared) {
+    let writable = writable_ids(context, ids)?;
+    if ids.iter().any(|id| !writable.contains(id)) {
         return Err(Error::forbidden("Manuals on properties that you cannot reach are filed under this category."));
     }
     Ok(())
+}
+
+/// The categories among these under which no manual on properties outside a limited caller's reach is filed.
+pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
+    if !context.reach().is_limited() {
+        return Ok(ids.iter().copied().collect());
+    }
+    let of_others = visible::of_others(context)?;
+    let filed = records::filed(context)?;
+    let is_shared = |id: &Uuid| filed.get(id).is_some_and(|manuals| manuals.iter().any(|manual| of_others.contains(manual)));
+    Ok(ids.iter().copied().filter(|id| !is_shared(id)).collect())
 }

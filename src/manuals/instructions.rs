@@ -10,7 +10,7 @@ use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::operation::{ById, Needs, Object, Operation};
-use crate::platform::{Kind, find_record, remove_record, replace_record, typed};
+use crate::platform::{Kind, may_change_instruction, remove_record, replace_record, typed};
 use crate::values;
 
 store::statements! {
@@ -29,8 +29,10 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
     let not_found = || Error::not_found(&Kind::Instruction.label());
-    find_record(context, Kind::Instruction, input.id)?.ok_or_else(not_found)?;
     let data = typed::<Object>(context, Kind::Instruction, input.id)?.ok_or_else(not_found)?;
+    if !may_change_instruction(context, &data)? {
+        return Err(not_found());
+    }
     remove_record(context, Kind::Instruction, input.id)?;
     let scope = data.get("scopeId").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
     let rows = context.rows(&OF_SCOPE, values![scope])?;

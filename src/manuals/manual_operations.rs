@@ -12,17 +12,18 @@ use uuid::Uuid;
 use super::manual::{Change, Cover, Image, Manual, ManualFields, ManualView, issues};
 use super::records::{self, Covered};
 use super::rule::Rule;
+use super::texts::{DESCRIPTION, TITLE};
 use super::{categories, visible};
 use crate::access::Permission;
 use crate::context::Context;
-use crate::error::{Error, Issue, Result};
+use crate::error::{Error, Issue, Result, Step};
 use crate::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
 use crate::moment::Moment;
 use crate::operation::{Basis, Needs, Object, Operation};
 use crate::platform::{Kind, Property, exists, linked_from, remove_record, save_record, typed};
 use crate::portals::Coverage;
 use crate::scopes::{self, EntityType, Target, TargetKind};
-use crate::translations::{self, ENGLISH, SourceTable};
+use crate::translations::{self, ENGLISH, Link, SourceTable};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -32,12 +33,15 @@ struct ListManuals {
     search: Option<UpTo200>,
     /// Manuals assigned directly to any of these properties.
     #[serde(default)]
+    #[schemars(length(max = 1000))]
     property_ids: Option<Vec<Uuid>>,
     /// Manuals assigned to any of these groups.
     #[serde(default)]
+    #[schemars(length(max = 1000))]
     property_group_ids: Option<Vec<Uuid>>,
     /// Manuals assigned to any of these tags.
     #[serde(default)]
+    #[schemars(length(max = 1000))]
     tag_ids: Option<Vec<Uuid>>,
 }
 
@@ -195,7 +199,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<
     }
     let title = fields.title.sent().and_then(Option::as_ref).map(|title| title.0.clone());
     let description = sent_text(&fields.description);
-    let mut broken = check_references(context, &fields, title.is_some(), description.is_some(), &[])?;
+    let mut broken = check_references(context, &fields, None, title.is_some(), description.is_some(), &[])?;
 
     let mut manual = Manual::new(context.new_id(), String::new(), Moment(context.now()));
     let cover = take_cover(&fields, &mut broken, &[]);
@@ -216,7 +220,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<
     set_cover(context, &mut manual, cover)?;
     records::save(context, &manual)?;
     if let Some(property) = property {
-        scopes::add(context, EntityType::Manual, manual.answered.id, (TargetKind::Property, property))?;
+        scopes::add(context, EntityType::Manual, manual.answered.id, TargetKind::Property, &[property])?;
     }
     Ok(manual.answered)
 }
@@ -225,7 +229,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     let before = visible::check_writable(context, input.id)?;
     let fields = input.data;
     let base = &["data"];
-    let mut broken = check_references(context, &fields, false, false, base)?;
+    let mut broken = check_references(context, &fields, Some(&before.answered), false, false, base)?;
     let mut manual = before.clone();
     let cover = take_cover(&fields, &mut broken, base);
     let rules = take_rules(&fields, &mut broken, base);
@@ -258,6 +262,7 @@ fn sent_text(field: &Field<Option<Text5000>>) -> Option<String> {
 fn check_references(
     context: &mut Context<'_, '_>,
     fields: &ManualFields,
+    before: Option<&ManualView>,
     has_title: bool,
     has_description: bool,
     base: &[&str],
@@ -273,16 +278,14 @@ fn check_references(
             return Err(Error::not_found(&kind.label()));
         }
     }
-    let mut issues = Vec::new();
-    for (field, id, is_beside_text) in
-        [("titleId", sent(&fields.title_id), has_title), ("descriptionId", sent(&fields.description_id), has_description)]
-    {
-        let Some(id) = id.filter(|_| !is_beside_text) else { continue };
-        if let Some(reason) = translations::wrong_source(context, id, SourceTable::Manual)? {
-            issues.push(Issue::new(&[base, &[field]].concat(), reason));
-        }
-    }
-    Ok(issues)
+    let linked = |field, id: Option<Uuid>, before: Option<Uuid>| {
+        let path = [base, &[field]].concat().into_iter().map(Step::from).collect();
+        id.map(|id| Link { path, id, source: SourceTable::Manual, field, is_kept: before == Some(id) })
+    };
+    let title = linked(TITLE, sent(&fields.title_id).filter(|_| !has_title), before.and_then(|before| before.title_id));
+    let description =
+        linked(DESCRIPTION, sent(&fields.description_id).filter(|_| !has_description), before.and_then(|before| before.description_id));
+    translations::wrong_links(context, &title.into_iter().chain(description).collect::<Vec<_>>())
 }
 
 fn take_cover(fields: &ManualFields, broken: &mut Vec<Issue>, base: &[&str]) -> Cover {

@@ -9,6 +9,7 @@ mod manual_operations;
 mod photos;
 mod records;
 mod rule;
+mod texts;
 mod visibility;
 mod visible;
 
@@ -17,6 +18,7 @@ pub use manual::{DisplayMode, ManualView};
 pub use photos::StockPhotos;
 pub(crate) use records::{Covered, LINKED_AS, all, among, forget_record};
 pub use rule::{Rule, VisibilityRules};
+pub(crate) use texts::{CategoryTitles, ManualTexts};
 pub use visibility::{StayFacts, Verdict, decide};
 pub(crate) use visible::{check_exists, visible_ids};
 

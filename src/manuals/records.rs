@@ -9,8 +9,8 @@ use super::manual::Manual;
 use crate::context::Context;
 use crate::error::Result;
 use crate::field::folded;
-use crate::platform::{Kind, link_records, unlink_records};
-use crate::values;
+use crate::platform::{Kind, link_to, unlink_records};
+use crate::{translations, values};
 
 store::statements! {
     /// A manual.
@@ -89,7 +89,8 @@ pub(super) fn save(context: &mut Context<'_, '_>, manual: &Manual) -> Result<()>
     unlink_records(context, LINKED_AS, answered.id)?;
     let image = image.map(|id| (Kind::Image, id));
     let field = answered.custom_field_id.map(|id| (Kind::CustomField, id));
-    link_records(context, LINKED_AS, answered.id, &image.into_iter().chain(field).collect::<Vec<_>>())
+    link_to(context, LINKED_AS, answered.id, image.into_iter().chain(field))?;
+    translations::note_links(context, answered.id, answered.linked_texts())
 }
 
 /// A manual no longer names a record that is gone.

@@ -14,12 +14,24 @@ use crate::scopes::{self, EntityType};
 /// The manuals among these that the caller may know of: those that reach one of their properties, and those that reach none
 /// because they are assigned to nothing.
 pub(crate) fn visible_ids(context: &mut Context<'_, '_>, ids: impl IntoIterator<Item = Uuid>) -> Result<HashSet<Uuid>> {
+    let ids: Vec<Uuid> = ids.into_iter().collect();
     if !context.reach().is_limited() {
         return Ok(ids.into_iter().collect());
     }
     let coverage = Coverage::load(context)?;
-    let targets = scopes::all_targets(context, EntityType::Manual)?;
+    let targets = scopes::targets_of(context, EntityType::Manual, &ids)?;
     Ok(ids.into_iter().filter(|id| targets.get(id).is_none_or(|targets| coverage.cover_of(targets).is_inside)).collect())
+}
+
+/// The manuals among these that the caller may change: every assignment of theirs is the caller's to write.
+pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
+    if !context.reach().is_limited() {
+        return Ok(ids.iter().copied().collect());
+    }
+    let coverage = Coverage::load(context)?;
+    let targets = scopes::targets_of(context, EntityType::Manual, ids)?;
+    let is_writable = |id: &Uuid| targets.get(id).is_none_or(|targets| targets.iter().all(|(kind, id)| coverage.is_writable(*kind, *id)));
+    Ok(ids.iter().copied().filter(is_writable).collect())
 }
 
 /// 404 for a manual that is not there, or that the caller may not know of.
@@ -31,14 +43,7 @@ pub(crate) fn check_exists(context: &mut Context<'_, '_>, id: Uuid) -> Result<()
 /// A manual that the caller may change: every assignment of it is theirs. 404 for any other.
 pub(super) fn check_writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Manual> {
     let manual = records::find(context, id)?.ok_or_else(not_found)?;
-    if context.reach().is_limited() {
-        let coverage = Coverage::load(context)?;
-        let targets = scopes::targets(context, EntityType::Manual, id)?;
-        if !targets.iter().all(|(kind, id)| coverage.is_writable(*kind, *id)) {
-            return Err(not_found());
-        }
-    }
-    Ok(manual)
+    if writable_ids(context, &[id])?.contains(&id) { Ok(manual) } else { Err(not_found()) }
 }
 
 /// The manuals that reach properties outside the caller's reach.

@@ -119,6 +119,7 @@ struct PutMember {
     email: EmailAddress,
     permissions: Vec<Permission>,
     /// Not to be left out: what is meant by its absence would be a guess between everything and nothing.
+    #[schemars(length(max = 25_000))]
     property_ids: Field<Option<Vec<Uuid>>>,
     is_active: bool,
     is_two_factor_enrolled: bool,

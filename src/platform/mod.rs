@@ -6,22 +6,33 @@ mod organizations;
 mod photos;
 mod reads;
 mod records;
+mod sets;
 mod sync;
+mod within;
 
 pub use kind::{Device, Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
 pub use photos::{PhotoAddress, Photos};
 pub use records::{Record, find_record, find_records, get_record};
-pub(crate) use records::{
-    all_records, exists, link_records, linked_from, list_all, remove_record, replace_record, save_record, typed, unlink_records,
-};
+pub(crate) use records::{all_records, exists, linked_from, list_all, remove_record, replace_record, save_record, typed, unlink_records};
+pub(crate) use sets::{all_exist, link_to, record_names};
 pub use sync::MAX_RECORDS;
+pub(crate) use within::may_change_instruction;
 
 use crate::operation::Operation;
 
 /// The statements of this chapter.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [credentials::STATEMENTS, organizations::STATEMENTS, photos::STATEMENTS, reads::STATEMENTS, records::STATEMENTS, sync::STATEMENTS]
-        .concat()
+    [
+        credentials::STATEMENTS,
+        organizations::STATEMENTS,
+        photos::STATEMENTS,
+        reads::STATEMENTS,
+        records::STATEMENTS,
+        sets::STATEMENTS,
+        sync::STATEMENTS,
+        within::STATEMENTS,
+    ]
+    .concat()
 }
 
 /// The operations of this chapter.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::{Kind, photos};
+use super::{Kind, photos, within};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -94,7 +94,7 @@ impl JsonSchema for Record {
 }
 
 impl Record {
-    fn new(context: &Context<'_, '_>, kind: Kind, stored: StoredRecord) -> Self {
+    pub(super) fn new(context: &Context<'_, '_>, kind: Kind, stored: StoredRecord) -> Self {
         let StoredRecord { id, data, created_at, updated_at, .. } = stored;
         let mut fields = data;
         if kind == Kind::Review {
@@ -228,6 +228,9 @@ pub(super) fn find_rows(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid
 
 /// A page of the records of a kind that the caller reaches, by creation.
 pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Result<Listing<Record>> {
+    if let Some(listing) = within::list(context, kind, page)? {
+        return Ok(listing);
+    }
     let [all, ids] = context.reach().parameters();
     let counted = if context.reach().is_limited() {
         context.row(&COUNT_ON, values![kind.name(), ids.clone()])?
@@ -242,5 +245,9 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Res
 
 /// Every record of a kind that the caller reaches.
 pub(crate) fn list_all(context: &mut Context<'_, '_>, kind: Kind) -> Result<Vec<Record>> {
-    list(context, kind, Page { limit: u32::MAX, offset: 0 }).map(|listing| listing.items)
+    let mut records = list(context, kind, Page { limit: u32::MAX, offset: 0 })?.items;
+    if kind == Kind::Instruction {
+        within::retain_visible(context, &mut records)?;
+    }
+    Ok(records)
 }

@@ -8,12 +8,12 @@ use uuid::Uuid;
 use super::branding::{Branding, BrandingFields};
 use crate::access::Permission;
 use crate::context::Context;
-use crate::error::{Error, Issue, Result};
+use crate::error::{Error, Issue, Result, Step};
 use crate::field::{Create, Update};
 use crate::moment::Moment;
 use crate::operation::{Basis, Needs, Nothing, Object, Operation};
 use crate::platform::{Kind, typed};
-use crate::translations::{self, ENGLISH, SourceTable};
+use crate::translations::{self, ENGLISH, Link, SourceTable};
 use crate::values;
 
 store::statements! {
@@ -27,6 +27,9 @@ store::statements! {
     PUT = "insert into portal_branding (organization_id, id, is_default, created_at, updated_at, doc) values (?1, ?2, ?3, ?4, ?4, ?5)
         on conflict (organization_id, id) do update set is_default = excluded.is_default, updated_at = excluded.updated_at, doc = excluded.doc";
 }
+
+/// The field that links the callout.
+const CALLOUT: &str = "calloutMessageId";
 
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
@@ -55,7 +58,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<BrandingFields>) -> Resul
     let becomes_default = fields.is_default.sent() == Some(&true);
     let callout = fields.callout_message.sent().and_then(Option::as_ref).map(|text| text.0.clone());
     let callout = callout.filter(|text| !text.trim().is_empty());
-    check_links(context, &fields, callout.is_some(), &[])?;
+    check_links(context, &fields, None, callout.is_some(), &[])?;
 
     let mut branding = Branding::new(context.new_id(), String::new(), Moment(context.now()));
     fields.apply(&mut branding);
@@ -74,7 +77,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
     let before = find(context, input.id)?.ok_or_else(|| Error::not_found("Branding"))?;
     let fields = input.data;
     let is_default = fields.is_default.sent().copied().unwrap_or(before.is_default);
-    check_links(context, &fields, false, &["data"])?;
+    check_links(context, &fields, Some(&before), false, &["data"])?;
     if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
         return Err(Error::conflict("The branding has changed since it was read."));
     }
@@ -95,7 +98,13 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
 }
 
 /// 404 for a custom URL or translation that is not there; 400 for one of the wrong sort.
-fn check_links(context: &mut Context<'_, '_>, fields: &BrandingFields, text_wins: bool, base: &[&str]) -> Result<()> {
+fn check_links(
+    context: &mut Context<'_, '_>,
+    fields: &BrandingFields,
+    before: Option<&Branding>,
+    text_wins: bool,
+    base: &[&str],
+) -> Result<()> {
     let mut issues = Vec::new();
     let custom_url = match fields.custom_url_id.sent() {
         Some(Some(id)) => Some(typed::<Object>(context, Kind::CustomUrl, *id)?.ok_or_else(|| Error::not_found("Custom URL"))?),
@@ -104,8 +113,10 @@ fn check_links(context: &mut Context<'_, '_>, fields: &BrandingFields, text_wins
     if let Some(Some(id)) = fields.callout_message_id.sent()
         && !text_wins
     {
-        let reason = translations::wrong_source(context, *id, SourceTable::PortalBranding)?;
-        issues.extend(reason.map(|reason| Issue::new(&[base, &["calloutMessageId"]].concat(), reason)));
+        let path = [base, &[CALLOUT]].concat().into_iter().map(Step::from).collect();
+        let is_kept = before.is_some_and(|before| before.callout_message_id == Some(*id));
+        let link = Link { path, id: *id, source: SourceTable::PortalBranding, field: CALLOUT, is_kept };
+        issues.extend(translations::wrong_links(context, &[link])?);
     }
     if custom_url.is_some_and(|url| url.get("isGuestPortal") != Some(&Value::Bool(true))) {
         issues.push(Issue::new(&[base, &["customUrlId"]].concat(), "is not a guest-portal URL"));
@@ -148,5 +159,6 @@ fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
 /// Writes a branding. `created_at` is kept where there is one: an insert happens at the moment the branding is made.
 fn save(context: &mut Context<'_, '_>, branding: &Branding) -> Result<()> {
     let doc = store::Value::json(branding)?;
-    context.execute(&PUT, values![branding.id, branding.is_default, branding.updated_at, doc]).map(drop)
+    context.execute(&PUT, values![branding.id, branding.is_default, branding.updated_at, doc])?;
+    translations::note_links(context, branding.id, [(CALLOUT, branding.callout_message_id)])
 }

@@ -6,13 +6,15 @@ mod portal;
 mod portal_operations;
 mod resolution;
 mod serving;
+mod texts;
 
 pub use branding::Branding;
 pub(crate) use branding_operations::{default_branding, find as find_branding, forget_custom_url};
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
-pub(crate) use portal_operations::{default_portal, find as find_portal, writable as writable_portal};
+pub(crate) use portal_operations::{all_exist, default_portal, find as find_portal, names};
 pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
-pub(crate) use serving::{Coverage, effective_portal};
+pub(crate) use serving::{Coverage, effective_portal, may_assign};
+pub(crate) use texts::{Callouts, PortalCopy};
 
 use crate::operation::Operation;
 

@@ -27,6 +27,10 @@ store::statements! {
     /// The same for some portals only.
     LIST_SOME = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 and id = any(?2) order by created_at, id) as portals";
+    /// Which of some portals there are.
+    AMONG = "select id from portal where organization_id = ?1 and id = any(?2)";
+    /// The names of some portals.
+    NAMES = "select id, doc ->> 'name' from portal where organization_id = ?1 and id = any(?2)";
     /// The ids of an organization's portals.
     IDS = "select id from portal where organization_id = ?1";
     /// A portal.
@@ -173,6 +177,18 @@ pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Por
     Ok(row.map(|row| row.get(0).map(|Json(portal)| portal)).transpose()?)
 }
 
+/// Whether the organization has all of these portals, each of which is named once.
+pub(crate) fn all_exist(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<bool> {
+    let count = ids.len();
+    Ok(context.rows(&AMONG, values![ids])?.len() == count)
+}
+
+/// The names of the portals among these.
+pub(crate) fn names(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<(Uuid, Option<String>)>> {
+    let rows = context.rows(&NAMES, values![ids])?;
+    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+}
+
 /// The default portal.
 pub(crate) fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Portal>> {
     let row = context.row(&DEFAULT, [])?;
@@ -180,7 +196,7 @@ pub(crate) fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Por
 }
 
 /// A portal that the caller may change, or 404.
-pub(crate) fn writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Portal> {
+fn writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Portal> {
     let portal = find(context, id)?.ok_or_else(not_found)?;
     if Coverage::load(context)?.may_write_portal(id) { Ok(portal) } else { Err(not_found()) }
 }
@@ -223,7 +239,7 @@ fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
     save(context, &portal)
 }
 
-fn save(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
+pub(super) fn save(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let key = portal.name.as_deref().map(folded);
     let row = PortalRow {
         id: portal.id,
@@ -235,7 +251,8 @@ fn save(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let summary = serde_json::to_string(&row).map_err(Error::internal)?;
     let doc = store::Value::json(portal)?;
     let params = values![portal.id, key, portal.is_default, portal.created_at, portal.updated_at, summary, doc];
-    context.execute(&PUT, params).map(drop)
+    context.execute(&PUT, params)?;
+    translations::note_links(context, portal.id, portal.linked_texts())
 }
 
 /// A text of a portal that is written as text and read as a translation (spec: Copy rules).

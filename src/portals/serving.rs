@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use store::Row;
 use uuid::Uuid;
 
+use super::portal::Portal;
 use super::resolution::{Assignments, Placement, Resolved, resolve};
 use crate::access::Reach;
 use crate::context::Context;
@@ -56,6 +57,12 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
         }
     }
     Ok(assignments)
+}
+
+/// Whether the caller may assign a portal to properties of theirs: any but a default one that they may not read, which serves
+/// something, since what serves nothing is readable (spec: Property-limited OAuth callers).
+pub(crate) fn may_assign(context: &mut Context<'_, '_>, portal: &Portal) -> Result<bool> {
+    Ok(!portal.is_default || Coverage::load(context)?.may_read_portal(portal.id))
 }
 
 /// Whether a thing covers properties within a caller's reach, and outside of it.

@@ -11,6 +11,7 @@ mod question;
 mod records;
 mod step;
 mod targeting;
+mod texts;
 mod visible;
 
 pub use answers::{given as given_answer, is_complete, issues as answer_issues, shown as shown_questions};
@@ -20,6 +21,7 @@ pub use question::{Question, QuestionKind, QuestionOption, YesNo};
 pub(crate) use records::{LINKED_AS, all, among, forget_record, mark_used, one};
 pub use step::{Step, StepSettings, StepType};
 pub use targeting::{StayFacts, Targeting, Verdict, days, decide};
+pub(crate) use texts::StepTexts;
 pub(crate) use visible::{check_exists, visible_ids};
 
 use crate::operation::Operation;

@@ -16,8 +16,8 @@ use crate::error::{Error, Issue, Result, Step as PathStep};
 use crate::field::{Create, Update};
 use crate::moment::Moment;
 use crate::operation::{Basis, ById, Needs, Object, Operation};
-use crate::platform::{Kind, Record, exists, list_all, typed};
-use crate::translations::{self, ENGLISH, Others, SourceTable};
+use crate::platform::{Kind, Record, all_exist, list_all, typed};
+use crate::translations::{self, ENGLISH, Link, Others, SourceTable, Writer, Writing};
 
 /// The message the spec names for a first title that is not English.
 const ENGLISH_REQUIRED: &str = "precheck_step.display_title_english_required";
@@ -136,7 +136,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Wr
 fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Written> {
     let (before, is_used) = records::find(context, input.id)?.ok_or_else(not_found)?;
     let serves_others = visible::check(context, before.id)?;
-    let draft = Draft::new(context, input.data, &before, Place { is_create: false, base: &["data"] })?;
+    let mut draft = Draft::new(context, input.data, &before, Place { is_create: false, base: &["data"] })?;
     let relinks = draft.step.linked_texts() != before.linked_texts();
     if draft.says_title || relinks || draft.links_new_question_text {
         context.require(Permission::ModifyTasks)?;
@@ -144,13 +144,14 @@ fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Wr
     if serves_others && draft.step.fee_product_ids != before.fee_product_ids {
         return Err(Error::forbidden("The step also serves properties that you cannot reach, so its fees are not yours to change."));
     }
+    draft.judge_title(context)?;
     if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
         return Err(Error::conflict("The step has changed since it was read."));
     }
     if is_used && draft.step.step_type != before.step_type {
         return Err(Error::conflict(TYPE_LOCKED));
     }
-    let changes_title = draft.changes_title(context)?;
+    let changes_title = draft.changes_title();
     let mut step = draft.finish(context)?;
     if step != before || changes_title {
         step.updated_at = before.updated_at.advanced_to(context.now());
@@ -175,6 +176,8 @@ struct Draft {
     step: Step,
     place: Place,
     title: Result<Title, Issue>,
+    /// The heading's text, where it is written into the translation that the step links already.
+    writing: Option<Writing>,
     /// Whether the request has a `displayTitle` at all.
     says_title: bool,
     links_new_question_text: bool,
@@ -195,20 +198,28 @@ impl Draft {
         let mut named = sent;
         fields.clone().apply(&mut named);
         check_records(context, &named)?;
-        let mut issues = check_texts(context, &named, place.base)?;
         let linked = questions.as_deref().map(|sent| question::linked_texts(sent, &before.questions)).unwrap_or_default();
-        issues.extend(check_question_texts(context, &linked, place.base)?);
+        let links_new_question_text = linked.iter().any(|text| !text.is_kept);
+        let issues = translations::wrong_links(context, &links(&named, before, linked, place.base))?;
 
         let mut step = before.clone();
         fields.apply(&mut step);
-        let links_new_question_text = linked.iter().any(|text| !text.is_kept);
-        Ok(Self { step, place, title, says_title, links_new_question_text, questions, sent_ends, issues })
+        Ok(Self { step, place, title, writing: None, says_title, links_new_question_text, questions, sent_ends, issues })
+    }
+
+    /// Judges a text for the translation that the step links already, which other steps may link as well.
+    fn judge_title(&mut self, context: &mut Context<'_, '_>) -> Result<()> {
+        if let (Ok(Title::Write { text, language }), Some(id)) = (&self.title, self.step.display_title_ml_text_id) {
+            let path = [self.place.base, &["displayTitle"]].concat();
+            let writer = Writer { thing: Some(self.step.id), path: &path };
+            self.writing = Some(Writing::judged(context, id, &title_language(language.as_deref()), text, writer)?);
+        }
+        Ok(())
     }
 
     /// Whether the heading's text becomes another, while the translation stays the same.
-    fn changes_title(&self, context: &mut Context<'_, '_>) -> Result<bool> {
-        let (Ok(Title::Write { text, language }), Some(id)) = (&self.title, self.step.display_title_ml_text_id) else { return Ok(false) };
-        Ok(translations::written(context, id, &title_language(language.as_deref()))?.as_ref() != Some(text))
+    fn changes_title(&self) -> bool {
+        self.writing.as_ref().is_some_and(Writing::is_news)
     }
 
     /// The step, with its heading written, or every rule it breaks.
@@ -240,9 +251,9 @@ impl Draft {
                 (false, None) => error,
             });
         }
-        let Self { mut step, title, .. } = self;
+        let Self { mut step, title, writing, .. } = self;
         if let Ok(title) = title {
-            write_title(context, &mut step, title)?;
+            write_title(context, &mut step, title, writing)?;
         }
         Ok(step)
     }
@@ -255,14 +266,13 @@ fn title_language(sent: Option<&str>) -> String {
 }
 
 /// Spec: Title rules, 5. Without a language the text is the English one, and the others follow it.
-fn write_title(context: &mut Context<'_, '_>, step: &mut Step, title: Title) -> Result<()> {
-    match (title, step.display_title_ml_text_id) {
+fn write_title(context: &mut Context<'_, '_>, step: &mut Step, title: Title, writing: Option<Writing>) -> Result<()> {
+    match (title, writing) {
         (Title::Keep, _) => {}
         (Title::Clear, _) => step.display_title_ml_text_id = None,
         (Title::Link(id), _) => step.display_title_ml_text_id = Some(id),
-        (Title::Write { text, language }, Some(id)) => {
-            let others = if language.is_some() { Others::Keep } else { Others::Renew };
-            translations::put(context, id, &title_language(language.as_deref()), &text, others)?;
+        (Title::Write { language, .. }, Some(writing)) => {
+            writing.carry_out(context, if language.is_some() { Others::Keep } else { Others::Renew })?;
         }
         (Title::Write { text, .. }, None) => {
             step.display_title_ml_text_id = Some(translations::create(context, SourceTable::PrecheckStepDetail, ENGLISH, &text)?);
@@ -279,35 +289,26 @@ fn check_records(context: &mut Context<'_, '_>, named: &Step) -> Result<()> {
             return Err(Error::not_found(&Kind::PaymentAccount.label()));
         }
     }
-    let fees = named.fee_product_ids.iter().map(|id| (Kind::FeeProduct, *id));
-    for (kind, id) in fees.chain(named.write_only.background_check_account_id.map(|id| (Kind::BackgroundCheckAccount, id))) {
-        if !exists(context, kind, id)? {
+    let checks = named.write_only.background_check_account_id.into_iter().collect();
+    for (kind, ids) in [(Kind::FeeProduct, named.fee_product_ids.iter().copied().collect()), (Kind::BackgroundCheckAccount, checks)] {
+        if !all_exist(context, kind, &ids)? {
             return Err(Error::not_found(&kind.label()));
         }
     }
     Ok(())
 }
 
-/// 404 for a translation that is not there; the issues of those of another source table.
-fn check_texts(context: &mut Context<'_, '_>, named: &Step, base: &[&str]) -> Result<Vec<Issue>> {
-    let mut issues = Vec::new();
-    for (field, id) in named.linked_texts() {
-        let Some(id) = id else { continue };
-        if let Some(reason) = translations::wrong_source(context, id, SourceTable::PrecheckStepDetail)? {
-            issues.push(Issue::new(&[base, &[field]].concat(), reason));
-        }
-    }
-    Ok(issues)
-}
-
-fn check_question_texts(context: &mut Context<'_, '_>, linked: &[LinkedText], base: &[&str]) -> Result<Vec<Issue>> {
-    let mut issues = Vec::new();
-    for LinkedText { path, id, .. } in linked {
-        if let Some(reason) = translations::wrong_source(context, *id, SourceTable::PrecheckQuestion)? {
-            issues.push(Issue { path: below_questions(base, path), message: reason });
-        }
-    }
-    Ok(issues)
+/// The texts that a request names, of the step and of its questions.
+fn links(named: &Step, before: &Step, of_questions: Vec<LinkedText>, base: &[&str]) -> Vec<Link<'static>> {
+    let of_step = named.linked_texts().into_iter().zip(before.linked_texts()).filter_map(|((field, id), (_, before))| {
+        let path = [base, &[field]].concat().into_iter().map(PathStep::from).collect();
+        Some(Link { path, id: id?, source: SourceTable::PrecheckStepDetail, field, is_kept: id == before })
+    });
+    let of_questions = of_questions.into_iter().map(|LinkedText { path, field, id, is_kept }| {
+        let path = below_questions(base, &path);
+        Link { path, id, source: SourceTable::PrecheckQuestion, field, is_kept }
+    });
+    of_step.chain(of_questions).collect()
 }
 
 /// Puts the new questions in place, or says what is wrong with them.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::texts::{OPTION, QUESTION};
 use crate::error::{Issue, Step as PathStep};
 
 /// How a question is answered.
@@ -131,6 +132,8 @@ pub struct ConditionInput {
 pub struct LinkedText {
     /// Below `questions`.
     pub path: Vec<PathStep>,
+    /// The name of the field that links it.
+    pub field: &'static str,
     /// The translation.
     pub id: Uuid,
     /// Whether the same question or option links it already.
@@ -147,11 +150,11 @@ pub fn linked_texts(sent: &[QuestionInput], stored: &[Question]) -> Vec<LinkedTe
     for (number, question) in sent.iter().enumerate() {
         let id = question.text_ml_text_id;
         let is_kept = question.id.is_some_and(|question| texts.get(&question) == Some(&id));
-        linked.push(LinkedText { path: vec![number.into(), "textMlTextId".into()], id, is_kept });
+        linked.push(LinkedText { path: vec![number.into(), QUESTION.into()], field: QUESTION, id, is_kept });
         for (place, option) in question.options.iter().flatten().enumerate() {
             let Some(id) = option.name_ml_text_id else { continue };
             let is_kept = option.id.is_some_and(|option| names.get(&option) == Some(&Some(id)));
-            linked.push(LinkedText { path: vec![number.into(), "options".into(), place.into(), "nameMlTextId".into()], id, is_kept });
+            linked.push(LinkedText { path: of_option(number, place, OPTION), field: OPTION, id, is_kept });
         }
     }
     linked

@@ -6,14 +6,16 @@ use uuid::Uuid;
 use super::step::{Step, Written};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::platform::{Kind, link_records, unlink_records};
-use crate::values;
+use crate::platform::{Kind, link_to, unlink_records};
+use crate::{translations, values};
 
 store::statements! {
     /// A step.
     STEP = "select doc, is_used from precheck_step where organization_id = ?1 and id = ?2";
     /// Every step.
     STEPS = "select doc from precheck_step where organization_id = ?1";
+    /// Some steps.
+    SOME = "select doc from precheck_step where organization_id = ?1 and id = any(?2)";
     /// The active ones among some steps.
     ACTIVE_AMONG = "select doc from precheck_step where organization_id = ?1 and id = any(?2) and is_active = true";
     /// Writes a step.
@@ -45,6 +47,14 @@ pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Step>> {
     steps(&context.rows(&STEPS, [])?)
 }
 
+/// These steps, in no order.
+pub(super) fn some(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Step>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    steps(&context.rows(&SOME, values![ids])?)
+}
+
 /// The active steps among these, in no order.
 pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Step>> {
     if ids.is_empty() {
@@ -62,15 +72,21 @@ pub(crate) fn mark_used(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     context.execute(&USE_STEP, values![id]).map(drop)
 }
 
-/// Writes a step, what the list says of it, and which records it names.
+/// Writes a step, what the list says of it, and which records and texts it names.
 pub(super) fn save(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
+    put(context, step)?;
+    unlink_records(context, LINKED_AS, step.id)?;
+    link_to(context, LINKED_AS, step.id, named(step))?;
+    translations::note_links(context, step.id, step.all_linked_texts())
+}
+
+/// Writes a step that names what it did, and what the list says of it.
+pub(super) fn put(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
     let summary = serde_json::to_string(&Written::from(step)).map_err(Error::internal)?;
     let doc = store::Value::json(step)?;
     let sort_order = step.sort_order.map(i64::from);
     let params = values![step.id, step.step_type.name(), sort_order, step.is_active, step.created_at, step.updated_at, summary, doc];
-    context.execute(&PUT_STEP, params)?;
-    unlink_records(context, LINKED_AS, step.id)?;
-    link_records(context, LINKED_AS, step.id, &named(step))
+    context.execute(&PUT_STEP, params).map(drop)
 }
 
 /// The records a step names.

@@ -1,7 +1,7 @@
 //! Which steps a limited caller may know of: those that reach one of their properties, and those not assigned anywhere
 //! (spec: Authentication, 6).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use uuid::Uuid;
 
@@ -10,7 +10,7 @@ use super::step::Step;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::portals::Coverage;
-use crate::scopes::{self, EntityType, Target};
+use crate::scopes::{self, EntityType};
 
 /// 404 for a step the caller may not know of. Whether it serves properties outside their reach.
 pub(crate) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
@@ -30,11 +30,16 @@ pub(crate) fn check_exists(context: &mut Context<'_, '_>, id: Uuid) -> Result<()
 
 /// The steps among these that the caller may know of.
 pub(crate) fn visible_ids(context: &mut Context<'_, '_>, steps: &[Step]) -> Result<HashSet<Uuid>> {
+    known_ids(context, &steps.iter().map(|step| step.id).collect::<Vec<_>>())
+}
+
+/// The same by their ids.
+pub(super) fn known_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     if !context.reach().is_limited() {
-        return Ok(steps.iter().map(|step| step.id).collect());
+        return Ok(ids.iter().copied().collect());
     }
     let coverage = Coverage::load(context)?;
-    let targets: HashMap<Uuid, Vec<Target>> = scopes::all_targets(context, EntityType::PrecheckStep)?;
+    let targets = scopes::targets_of(context, EntityType::PrecheckStep, ids)?;
     let is_visible = |id: &Uuid| targets.get(id).is_none_or(|targets| coverage.cover_of(targets).is_inside);
-    Ok(steps.iter().map(|step| step.id).filter(is_visible).collect())
+    Ok(ids.iter().copied().filter(is_visible).collect())
 }

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{assign_portal, unassign_portal};
+use super::{EntityType, TargetKind, assign_portal, remove};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::operation::{Needs, Operation};
 use crate::platform::{Kind, exists};
-use crate::portals::{Coverage, find_portal};
+use crate::portals::{find_portal, may_assign};
 use crate::values;
 
 store::statements! {
@@ -64,18 +64,17 @@ fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<Assigned
     let portal = input.portal_settings_id.into_sent().flatten();
     if let Some(id) = portal {
         let found = find_portal(context, id)?.ok_or_else(|| Error::not_found("Portal"))?;
-        // What serves nothing is readable, so an unreadable portal serves something.
-        if found.is_default && !Coverage::load(context)?.may_read_portal(id) {
+        if !may_assign(context, &found)? {
             return Err(Error::forbidden("This portal cannot be assigned by a caller limited to some properties."));
         }
     }
     let current = context.row(&PORTAL_OF, values![property])?.map(|row| row.get::<Uuid>(0)).transpose()?;
     if current != portal {
         if let Some(current) = current {
-            unassign_portal(context, current, property)?;
+            remove(context, EntityType::PortalSettings, current, TargetKind::Property, &[property])?;
         }
         if let Some(portal) = portal {
-            assign_portal(context, portal, property)?;
+            assign_portal(context, portal, &[property])?;
         }
     }
     Ok(AssignedPortal { id: property, portal_settings_id: portal })

@@ -3,7 +3,7 @@
 mod assign_portal;
 mod operations;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,13 +14,15 @@ use uuid::Uuid;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
-use crate::platform::Kind;
-use crate::portals::Coverage;
+use crate::platform::{Kind, record_names};
+use crate::portals::{self, Coverage};
 use crate::values;
 
 store::statements! {
     /// What an entity is assigned to.
     SCOPES = "select target_kind, target_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 order by target_id";
+    /// What some entities of a type are assigned to.
+    SCOPES_OF = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = any(?3)";
     /// What every entity of a type is assigned to.
     ALL_SCOPES = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2";
     /// How many targets of each kind every entity of a type is assigned to.
@@ -29,15 +31,25 @@ store::statements! {
     REACHING = "select target_kind, target_id, entity_id from entity_scope
         where organization_id = ?1 and target_kind in ('property', 'property_group', 'tag', 'portal_settings')
         and target_id = any(?3) and entity_type = ?2";
-    /// Assigns an entity to a target.
+    /// Assigns an entity to records of a kind.
     ADD = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind, target_id, created_at)
-        values (?1, ?2, ?3, ?4, ?5, ?6) on conflict do nothing";
-    /// Takes an assignment back.
-    REMOVE = "delete from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 and target_kind = ?4 and target_id = ?5";
-    /// Takes a property from whichever portal it is assigned to.
-    CLEAR_PORTAL = "delete from entity_scope where organization_id = ?1 and entity_type = 'portal_settings' and target_kind = 'property' and target_id = ?2";
-    /// Takes back every assignment to a target.
-    FORGET = "delete from entity_scope where organization_id = ?1 and target_kind = ?2 and target_id = ?3";
+        select organization_id, ?2, ?3, kind, id, ?6 from record where organization_id = ?1 and kind = ?4 and id = any(?5)
+        on conflict do nothing";
+    /// Assigns an entity to portals.
+    ADD_PORTALS = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind, target_id, created_at)
+        select organization_id, ?2, ?3, 'portal_settings', id, ?5 from portal where organization_id = ?1 and id = any(?4)
+        on conflict do nothing";
+    /// Takes assignments back.
+    REMOVE = "delete from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 and target_kind = ?4 and target_id = any(?5)";
+    /// Takes properties from whichever portals they are assigned to. Asked for in a query of its own, the assignments are
+    /// found by their targets; SQLite would look through those of all portals for what a deletion alone says.
+    CLEAR_PORTAL = "delete from entity_scope where (organization_id, entity_type, entity_id, target_kind, target_id) in (
+        select organization_id, entity_type, entity_id, target_kind, target_id from entity_scope
+        where organization_id = ?1 and target_kind = 'property' and target_id = any(?2) and entity_type = 'portal_settings')";
+    /// Takes back every assignment to a target, found in the same way.
+    FORGET = "delete from entity_scope where (organization_id, entity_type, entity_id, target_kind, target_id) in (
+        select organization_id, entity_type, entity_id, target_kind, target_id from entity_scope
+        where organization_id = ?1 and target_kind = ?2 and target_id = ?3)";
 }
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
@@ -124,7 +136,8 @@ pub type Target = (TargetKind, Uuid);
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": []
+    "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [],
+    "names": { "0192f0c1-2345-7abc-8def-0123456789ab": "Casa Azul 2-1" },
 }))]
 pub struct Scopes {
     /// Properties it is assigned to directly.
@@ -135,6 +148,8 @@ pub struct Scopes {
     pub tag_ids: Vec<Uuid>,
     /// Portals; steps only.
     pub portal_settings_ids: Vec<Uuid>,
+    /// What each of these is called; null for what has no name.
+    pub names: BTreeMap<Uuid, Option<String>>,
 }
 
 impl Scopes {
@@ -144,6 +159,12 @@ impl Scopes {
         for (kind, target) in targets(context, entity_type, id)? {
             if coverage.is_visible(kind, target) {
                 scopes.of_mut(kind).push(target);
+            }
+        }
+        for kind in TargetKind::ALL {
+            let ids = scopes.of_mut(kind).clone();
+            if !ids.is_empty() {
+                scopes.names.extend(names(context, kind, ids)?);
             }
         }
         Ok(scopes)
@@ -159,6 +180,14 @@ impl Scopes {
     }
 }
 
+/// The names of targets of a kind.
+fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<Vec<(Uuid, Option<String>)>> {
+    match kind.record() {
+        Some(record) => record_names(context, record, ids),
+        None => portals::names(context, ids),
+    }
+}
+
 /// What an entity is assigned to, by id.
 pub(crate) fn targets(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid) -> Result<Vec<Target>> {
     context.rows(&SCOPES, values![entity_type.name(), id])?.iter().map(target).collect()
@@ -166,9 +195,18 @@ pub(crate) fn targets(context: &mut Context<'_, '_>, entity_type: EntityType, id
 
 /// What each entity of a type is assigned to; those that are assigned to nothing are left out.
 pub(crate) fn all_targets(context: &mut Context<'_, '_>, entity_type: EntityType) -> Result<HashMap<Uuid, Vec<Target>>> {
+    by_entity(&context.rows(&ALL_SCOPES, values![entity_type.name()])?)
+}
+
+/// The same of some entities.
+pub(crate) fn targets_of(context: &mut Context<'_, '_>, entity_type: EntityType, ids: &[Uuid]) -> Result<HashMap<Uuid, Vec<Target>>> {
+    by_entity(&context.rows(&SCOPES_OF, values![entity_type.name(), ids])?)
+}
+
+fn by_entity(rows: &[Row]) -> Result<HashMap<Uuid, Vec<Target>>> {
     let mut all = HashMap::<Uuid, Vec<Target>>::new();
-    for row in context.rows(&ALL_SCOPES, values![entity_type.name()])? {
-        all.entry(row.get(2)?).or_default().push(target(&row)?);
+    for row in rows {
+        all.entry(row.get(2)?).or_default().push(target(row)?);
     }
     Ok(all)
 }
@@ -209,25 +247,25 @@ fn target_kind(row: &Row) -> Result<TargetKind> {
     TargetKind::named(&row.get::<String>(0)?).ok_or_else(|| Error::internal("an assignment to an unknown kind"))
 }
 
-/// Assigns a portal to a property itself, taking it from the one that had it.
-pub(crate) fn assign_portal(context: &mut Context<'_, '_>, portal: Uuid, property: Uuid) -> Result<()> {
-    context.execute(&CLEAR_PORTAL, values![property])?;
-    add(context, EntityType::PortalSettings, portal, (TargetKind::Property, property))
+/// Assigns a portal to properties themselves, taking them from the portals that had them.
+fn assign_portal(context: &mut Context<'_, '_>, portal: Uuid, properties: &[Uuid]) -> Result<()> {
+    context.execute(&CLEAR_PORTAL, values![properties])?;
+    add(context, EntityType::PortalSettings, portal, TargetKind::Property, properties)
 }
 
-/// Takes a portal back from a property.
-pub(crate) fn unassign_portal(context: &mut Context<'_, '_>, portal: Uuid, property: Uuid) -> Result<()> {
-    remove(context, EntityType::PortalSettings, portal, (TargetKind::Property, property))
-}
-
-/// Assigns an entity to a target.
-pub(crate) fn add(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, (kind, target): Target) -> Result<()> {
+/// Assigns an entity to targets of a kind, which are there.
+pub(crate) fn add(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: TargetKind, targets: &[Uuid]) -> Result<()> {
     let now = context.now();
-    context.execute(&ADD, values![entity_type.name(), id, kind.name(), target, now]).map(drop)
+    match kind.record() {
+        Some(record) => context.execute(&ADD, values![entity_type.name(), id, record.name(), targets, now]),
+        None => context.execute(&ADD_PORTALS, values![entity_type.name(), id, targets, now]),
+    }
+    .map(drop)
 }
 
-fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, (kind, target): Target) -> Result<()> {
-    context.execute(&REMOVE, values![entity_type.name(), id, kind.name(), target]).map(drop)
+/// Takes an entity back from targets of a kind.
+fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: TargetKind, targets: &[Uuid]) -> Result<()> {
+    context.execute(&REMOVE, values![entity_type.name(), id, kind.name(), targets]).map(drop)
 }
 
 /// Takes back every assignment to a record that is gone.

@@ -1,6 +1,6 @@
 //! listEntityScopes, updateEntityScopes, addEntityScopes, removeEntityScopes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use http::Method;
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::error::{Error, Issue, Result};
 use crate::field::Field;
 use crate::operation::{Basis, Needs, Operation};
-use crate::platform::{Kind, exists};
+use crate::platform::{Kind, all_exist};
 use crate::portals::{self, Coverage};
 use crate::{manuals, precheck};
 
@@ -36,12 +36,16 @@ struct WriteScopes {
     entity_type: EntityType,
     entity_id: Uuid,
     #[serde(default)]
+    #[schemars(length(max = 25_000))]
     property_ids: Field<Vec<Uuid>>,
     #[serde(default)]
+    #[schemars(length(max = 25_000))]
     property_group_ids: Field<Vec<Uuid>>,
     #[serde(default)]
+    #[schemars(length(max = 25_000))]
     tag_ids: Field<Vec<Uuid>>,
     #[serde(default)]
+    #[schemars(length(max = 25_000))]
     portal_settings_ids: Field<Vec<Uuid>>,
 }
 
@@ -112,9 +116,7 @@ fn write(context: &mut Context<'_, '_>, input: &WriteScopes, change: Change) -> 
     find_entity(context, input.entity_type, input.entity_id)?;
     let coverage = Coverage::load(context)?;
     let sent = input.targets();
-    for target in &sent {
-        check_target(context, *target, change, &coverage)?;
-    }
+    check_targets(context, &sent, change, &coverage)?;
     if input.entity_type == EntityType::Manual {
         context.require(Permission::ModifyGuides)?;
     }
@@ -124,26 +126,41 @@ fn write(context: &mut Context<'_, '_>, input: &WriteScopes, change: Change) -> 
         Change::Remove => stored.intersection(&sent).copied().collect(),
         Change::Add => Vec::new(),
     };
-    for target in leaves {
-        remove(context, input.entity_type, input.entity_id, target)?;
+    for (kind, ids) in by_kind(leaves) {
+        remove(context, input.entity_type, input.entity_id, kind, &ids)?;
     }
     if change != Change::Remove {
-        for target in sent.difference(&stored) {
-            match target {
-                (TargetKind::Property, property) if input.entity_type == EntityType::PortalSettings => {
-                    assign_portal(context, input.entity_id, *property)?;
-                }
-                _ => add(context, input.entity_type, input.entity_id, *target)?,
+        for (kind, ids) in by_kind(sent.difference(&stored).copied()) {
+            if (input.entity_type, kind) == (EntityType::PortalSettings, TargetKind::Property) {
+                assign_portal(context, input.entity_id, &ids)?;
+            } else {
+                add(context, input.entity_type, input.entity_id, kind, &ids)?;
             }
         }
     }
     Scopes::visible(context, input.entity_type, input.entity_id, &coverage)
 }
 
-/// 404 for an entity that is not there, or that the caller may not change.
+fn by_kind(targets: impl IntoIterator<Item = Target>) -> BTreeMap<TargetKind, Vec<Uuid>> {
+    let mut by_kind = BTreeMap::<TargetKind, Vec<Uuid>>::new();
+    for (kind, id) in targets {
+        by_kind.entry(kind).or_default().push(id);
+    }
+    by_kind
+}
+
+/// 404 for an entity that is not there, or whose assignments are nothing to the caller. Of a portal, a limited caller may
+/// write those within their reach wherever they may assign it.
 fn find_entity(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid) -> Result<()> {
     match entity_type {
-        EntityType::PortalSettings => portals::writable_portal(context, id).map(drop),
+        EntityType::PortalSettings => {
+            let portal = portals::find_portal(context, id)?;
+            let is_theirs = match &portal {
+                Some(portal) => portals::may_assign(context, portal)?,
+                None => false,
+            };
+            if is_theirs { Ok(()) } else { Err(not_found(TargetKind::Portal)) }
+        }
         EntityType::PrecheckStep => precheck::check_exists(context, id),
         EntityType::Manual => manuals::check_exists(context, id),
     }
@@ -151,15 +168,24 @@ fn find_entity(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid)
 
 /// 404 for a target that is not there or not writable. Removing what is not there changes nothing, but for a limited
 /// caller an id must not tell whether it exists.
-fn check_target(context: &mut Context<'_, '_>, (kind, id): Target, change: Change, coverage: &Coverage) -> Result<()> {
+fn check_targets(context: &mut Context<'_, '_>, sent: &BTreeSet<Target>, change: Change, coverage: &Coverage) -> Result<()> {
     let may_be_missing = change == Change::Remove && !context.reach().is_limited();
-    let is_fine = coverage.is_writable(kind, id) && (may_be_missing || is_there(context, (kind, id))?);
-    if is_fine { Ok(()) } else { Err(Error::not_found(&kind.record().map_or_else(|| "Portal".into(), Kind::label))) }
+    for (kind, ids) in by_kind(sent.iter().copied()) {
+        let is_fine = ids.iter().all(|id| coverage.is_writable(kind, *id)) && (may_be_missing || are_there(context, kind, ids)?);
+        if !is_fine {
+            return Err(not_found(kind));
+        }
+    }
+    Ok(())
 }
 
-fn is_there(context: &mut Context<'_, '_>, (kind, id): Target) -> Result<bool> {
+fn are_there(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<bool> {
     match kind.record() {
-        Some(record) => exists(context, record, id),
-        None => Ok(portals::find_portal(context, id)?.is_some()),
+        Some(record) => all_exist(context, record, &ids.into_iter().collect()),
+        None => portals::all_exist(context, ids),
     }
+}
+
+fn not_found(kind: TargetKind) -> Error {
+    Error::not_found(&kind.record().map_or_else(|| "Portal".into(), Kind::label))
 }

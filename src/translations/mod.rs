@@ -9,6 +9,7 @@ mod operations;
 mod provider;
 mod queue;
 mod retry;
+mod uses;
 mod worker;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,42 +22,46 @@ use uuid::Uuid;
 pub use fallback::pick;
 pub(crate) use operations::operations;
 pub(crate) use queue::follow_languages;
+pub(crate) use uses::{Form, LONGEST, Link, News, Shows, Writer, Writing, note_links, wrong_links};
 pub use worker::Translator;
 
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::moment::Moment;
 use crate::values;
 
 store::statements! {
     /// A new translation.
     INSERT = "insert into translation (organization_id, id, source_table, created_at, updated_at) values (?1, ?2, ?3, ?4, ?4)";
-    /// What a translation is of.
-    TRANSLATION = "select source_table from translation where organization_id = ?1 and id = ?2";
     /// Writes a text in one language.
     PUT_ENTRY = "insert into translation_entry (organization_id, translation_id, language, text, is_machine_translated, updated_at)
         values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, translation_id, language) do update set text = excluded.text,
         is_machine_translated = excluded.is_machine_translated, updated_at = excluded.updated_at";
+    /// Takes back a text in one language.
+    DELETE_ENTRY = "delete from translation_entry where organization_id = ?1 and translation_id = ?2 and language = ?3";
     /// Removes a translation with its texts and whatever is queued for them.
     DELETE = "delete from translation where organization_id = ?1 and id = ?2";
     /// Notes that a translation changed.
     TOUCH = "update translation set updated_at = ?3 where organization_id = ?1 and id = ?2";
     /// The texts of a translation.
     ENTRIES = "select language, text, is_machine_translated, updated_at from translation_entry where organization_id = ?1 and translation_id = ?2";
+    /// The texts of several translations in one language.
+    IN_LANGUAGE = "select translation_id, text from translation_entry
+        where organization_id = ?1 and translation_id = any(?2) and language = ?3";
     /// The texts of several translations.
     TEXTS = "select translation_id, language, text from translation_entry where organization_id = ?1 and translation_id = any(?2)";
 }
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [STATEMENTS, queue::STATEMENTS].concat()
+    [STATEMENTS, queue::STATEMENTS, uses::STATEMENTS].concat()
 }
 
 /// The language a text is written in before it is translated.
 pub const ENGLISH: &str = "en";
 
 /// What a translation is of: a resource may only link texts of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum SourceTable {
@@ -69,6 +74,16 @@ pub enum SourceTable {
 }
 
 impl SourceTable {
+    /// Every one.
+    pub const ALL: [Self; 6] =
+        [Self::PrecheckStepDetail, Self::PrecheckQuestion, Self::Manual, Self::ManualCategory, Self::PortalSettings, Self::PortalBranding];
+
+    /// The one written so.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.name() == name)
+    }
+
     /// As it is written.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -118,7 +133,8 @@ pub(crate) fn create(context: &mut Context<'_, '_>, source: SourceTable, languag
     Ok(id)
 }
 
-/// Writes a text by hand in one language; the text that is there already, written by hand, changes nothing.
+/// Writes a text by hand in one language; the text that is there already, written by hand, changes nothing. For who knows
+/// that nothing else shows the text; [`Writing`] is for the others.
 ///
 /// A new English text is queued for the languages that `others` says. In any other language, what is queued for it or under
 /// way is dropped: a translation of an older text never replaces what is written now.
@@ -154,6 +170,13 @@ fn write(
     context.execute(&TOUCH, values![id, now]).map(drop)
 }
 
+/// Takes back a text in one language.
+fn take_back(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
+    let now = context.now();
+    context.execute(&DELETE_ENTRY, values![id, language])?;
+    context.execute(&TOUCH, values![id, now]).map(drop)
+}
+
 /// The languages that an English text is translated into: the organization's and those it is in already, as far as `others`
 /// lets them change.
 fn to_translate(languages: &[String], entries: &[Entry], others: Others) -> BTreeSet<String> {
@@ -177,6 +200,12 @@ pub(crate) fn written(context: &mut Context<'_, '_>, id: Uuid, language: &str) -
     Ok(entry.map(|entry| entry.text))
 }
 
+/// The texts of several translations in this very language.
+pub(crate) fn all_written(context: &mut Context<'_, '_>, ids: Vec<Uuid>, language: &str) -> Result<HashMap<Uuid, String>> {
+    let rows = context.rows(&IN_LANGUAGE, values![ids, language])?;
+    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+}
+
 /// Whether no language but English was written by hand.
 pub(crate) fn are_others_machine_made(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     Ok(entries(context, id)?.iter().all(|entry| entry.language == ENGLISH || entry.is_machine_translated))
@@ -185,13 +214,6 @@ pub(crate) fn are_others_machine_made(context: &mut Context<'_, '_>, id: Uuid) -
 /// Removes a translation with all of its texts.
 pub(crate) fn delete(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     context.execute(&DELETE, values![id]).map(drop)
-}
-
-/// What is wrong with linking a translation here, where it is one of another source table; 404 where it is not there.
-pub(crate) fn wrong_source(context: &mut Context<'_, '_>, id: Uuid, source: SourceTable) -> Result<Option<String>> {
-    let row = context.row(&TRANSLATION, values![id])?.ok_or_else(|| Error::not_found("Translation"))?;
-    let is_right = row.get::<String>(0)? == source.name();
-    Ok((!is_right).then(|| format!("is not a {} translation", source.name())))
 }
 
 /// The texts of several translations, each in the language asked for or the nearest there is.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{ENGLISH, Entry, Others, SourceTable, TRANSLATION, create, entries, put};
+use super::uses::{Writer, Writing, check_readable};
+use super::{ENGLISH, Entry, Others, SourceTable, create, entries};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -14,7 +15,6 @@ use crate::field::{Language, Text6000};
 use crate::format;
 use crate::moment::Moment;
 use crate::operation::{Basis, ById, Needs, Operation};
-use crate::values;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -82,9 +82,7 @@ fn create_translation(context: &mut Context<'_, '_>, input: CreateTranslation) -
 }
 
 fn list_entries(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Entry>> {
-    if !context.exists(&TRANSLATION, values![input.id])? {
-        return Err(Error::not_found("Translation"));
-    }
+    check_readable(context, input.id)?;
     let mut entries = entries(context, input.id)?;
     entries.sort_by(|one, other| (one.language != ENGLISH, &one.language).cmp(&(other.language != ENGLISH, &other.language)));
     Ok(entries)
@@ -92,10 +90,8 @@ fn list_entries(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Entry>
 
 fn set_entry(context: &mut Context<'_, '_>, input: SetEntry) -> Result<Entry> {
     let language = format::language(&input.language).ok_or_else(|| Error::not_found("Language"))?;
-    if !context.exists(&TRANSLATION, values![input.id])? {
-        return Err(Error::not_found("Translation"));
-    }
-    put(context, input.id, &language, &input.text, Others::Renew)?;
+    let writer = Writer { thing: None, path: &["text"] };
+    Writing::judged(context, input.id, &language, &input.text, writer)?.carry_out(context, Others::Renew)?;
     let written = entries(context, input.id)?.into_iter().find(|entry| entry.language == language);
     written.ok_or_else(|| Error::internal("a text that was written is not there"))
 }

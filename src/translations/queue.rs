@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
-use super::ENGLISH;
+use super::{ENGLISH, uses};
 use crate::access::Access;
 use crate::context::{Context, System};
 use crate::error::Result;
@@ -100,6 +100,8 @@ pub(super) enum Outcome {
     Kept,
     /// The translation is of a text that has changed or gone, or nobody wants it any more.
     Outdated,
+    /// The translation is longer than what shows it admits; guests read the English text.
+    TooLong,
     /// There is no translation; it is tried again.
     Retry,
 }
@@ -111,6 +113,7 @@ impl Outcome {
             Self::Written => "written",
             Self::Kept => "kept",
             Self::Outdated => "outdated",
+            Self::TooLong => "too_long",
             Self::Retry => "retry",
         }
     }
@@ -208,8 +211,19 @@ pub(super) fn settle(tx: &mut Transaction<'_>, service: &Service, claim: &Claim,
     if !replaces_hand_written && stored.is_some_and(|stored| !stored.is_machine_translated) {
         return Ok(Outcome::Kept);
     }
-    super::write(&mut context, *translation, language, text, true, stored)?;
-    Ok(Outcome::Written)
+    match uses::fitting(&mut context, *translation, text)? {
+        Some(text) => {
+            super::write(&mut context, *translation, language, &text, true, stored)?;
+            Ok(Outcome::Written)
+        }
+        None => {
+            // Half a sentence is none, and what is there is of an older text: guests read the English one.
+            if stored.is_some() {
+                super::take_back(&mut context, *translation, language)?;
+            }
+            Ok(Outcome::TooLong)
+        }
+    }
 }
 
 /// Notes that an attempt failed; the next one is at `next`. Nothing is noted where the claim no longer holds.

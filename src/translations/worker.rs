@@ -136,7 +136,13 @@ impl Translator {
     async fn translate(self, claim: Claim) {
         let job = claim.job.clone();
         match self.try_translate(claim).await {
-            Ok(outcome) => metrics::counter!("vestibule_translations_total", "outcome" => outcome.name()).increment(1),
+            Ok(outcome) => {
+                metrics::counter!("vestibule_translations_total", "outcome" => outcome.name()).increment(1);
+                if outcome == Outcome::TooLong {
+                    let (organization, translation, language) = (job.organization, job.translation, job.language);
+                    tracing::warn!(%organization, %translation, %language, "a translation is too long for where it is shown");
+                }
+            }
             Err(error) => {
                 let cause = error.cause().unwrap_or_default();
                 let (organization, translation, language) = (job.organization, job.translation, job.language);

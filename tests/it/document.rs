@@ -29,6 +29,26 @@ fn every_public_operation_is_in_it() {
     assert!(document["components"]["securitySchemes"].is_object());
 }
 
+/// Whoever reads the document learns how many ids a request may name.
+#[test]
+fn every_list_of_ids_in_a_request_has_a_bound() {
+    fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
+        if schema["items"]["format"] == "uuid" && schema["maxItems"].as_u64().is_none() {
+            found.push(path.to_owned());
+        }
+        match schema {
+            Value::Object(fields) => fields.iter().for_each(|(name, schema)| unbounded(schema, &format!("{path}.{name}"), found)),
+            Value::Array(items) => items.iter().for_each(|schema| unbounded(schema, path, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for operation in vestibule::operations() {
+        unbounded(&operation.input_schema(&mut vestibule::operation::inline_generator()), operation.id, &mut found);
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
 /// Examples are what people copy, so each must be what the schema beside it asks for.
 #[test]
 fn every_example_fits_its_schema() {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::{Api, App, new_id, on_both};
+use crate::support::{Api, App, arrays, new_id, on_both};
 
 async fn portal(api: &Api, body: Value) -> String {
     api.post("/portals", body).await.data()["id"].as_str().unwrap().to_owned()
@@ -101,7 +101,7 @@ on_both! {
         // Replacing leaves alone what they may not write; `across` is visible to them, `empty` is not.
         scope(&api, &own, json!({ "tagIds": [empty] })).await;
         let replaced = write("", json!({ "propertyIds": [mine] })).await.data();
-        assert_eq!(replaced, json!({ "propertyIds": [mine], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }));
+        assert_eq!(arrays(replaced), json!({ "propertyIds": [mine], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }));
         let all = api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={own}")).await.data();
         assert_eq!(all["tagIds"], json!([empty]));
     }
@@ -120,5 +120,120 @@ on_both! {
         limited.get(&format!("/reservations/{other}")).await.error(404);
         api.get(&format!("/reservations/{other}")).await.data();
         limited.get(&format!("/reservations/{other}/guest-link")).await.error(404);
+    }
+    async fn a_shared_portal_is_theirs_to_assign_to_their_flats(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (inside, across) = (org.tag().await, org.tag().await);
+        let (mine, loose) = (org.property(None, &[inside, across]).await, org.property(None, &[]).await);
+        let (theirs, other) = (org.property(None, &[across]).await, org.property(None, &[]).await);
+        let (shared, foreign, default) = (
+            portal(&api, json!({ "name": "shared" })).await, portal(&api, json!({ "name": "foreign" })).await,
+            portal(&api, json!({ "name": "default", "isDefault": true })).await,
+        );
+        scope(&api, &shared, json!({ "propertyIds": [mine, theirs], "tagIds": [across] })).await;
+        scope(&api, &foreign, json!({ "propertyIds": [other] })).await;
+        let limited = org.limited(&[mine, loose]).await;
+        let read = |api: &Api, portal: &str| {
+            let (api, path) = (api.clone(), format!("/entity-scopes?entityType=portal_settings&entityId={portal}"));
+            async move { arrays(api.get(&path).await.data()) }
+        };
+        let write = |path: &str, portal: &str, fields: Value| {
+            let mut body = json!({ "entityType": "portal_settings", "entityId": portal });
+            body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            let (api, path) = (limited.clone(), format!("/entity-scopes{path}"));
+            async move { api.post(&path, body).await }
+        };
+        let four = |properties: &[Uuid], tags: &[Uuid]| {
+            let mut properties = properties.to_vec();
+            properties.sort();
+            json!({ "propertyIds": properties, "propertyGroupIds": [], "tagIds": tags, "portalSettingsIds": [] })
+        };
+        assert_eq!(read(&limited, &shared).await, four(&[mine], &[across]), "others' assignments are invisible");
+        limited.patch(&format!("/portals/{shared}"), json!({ "data": { "name": "no" } })).await.error(404);
+
+        // They move flats of theirs on and off it, and replace leaves the others' alone.
+        assert_eq!(arrays(write("/add", &shared, json!({ "propertyIds": [loose] })).await.data()), four(&[mine, loose], &[across]));
+        assert_eq!(arrays(write("", &shared, json!({ "propertyIds": [loose] })).await.data()), four(&[loose], &[across]));
+        assert_eq!(read(&api, &shared).await, four(&[loose, theirs], &[across]));
+        assert_eq!(arrays(write("/remove", &shared, json!({ "propertyIds": [loose] })).await.data()), four(&[], &[across]));
+        assert_eq!(arrays(write("", &shared, json!({})).await.data()), four(&[], &[across]));
+        assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
+        for fields in [json!({ "propertyIds": [theirs] }), json!({ "propertyIds": [mine, other] }), json!({ "tagIds": [across] }), json!({ "propertyIds": [new_id()] })] {
+            for path in ["", "/add", "/remove"] {
+                write(path, &shared, fields.clone()).await.error(404);
+            }
+        }
+        assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
+        // One that serves others only may be assigned, too, as assign-portal has it; it takes the flat from where it was.
+        scope(&api, &shared, json!({ "propertyIds": [mine] })).await;
+        assert_eq!(arrays(write("/add", &foreign, json!({ "propertyIds": [mine] })).await.data()), four(&[mine], &[]));
+        assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
+        assert_eq!(read(&api, &foreign).await, four(&[mine, other], &[]));
+        // The default is assigned while they can read it: while it serves a flat of theirs, or nothing.
+        write("/add", &default, json!({ "propertyIds": [loose] })).await.data();
+        write("/add", &foreign, json!({ "propertyIds": [loose] })).await.data();
+        let rest = org.property(None, &[]).await;
+        for path in ["", "/add", "/remove"] {
+            write(path, &default, json!({ "propertyIds": [loose] })).await.error(404);
+            write(path, &new_id().to_string(), json!({ "propertyIds": [loose] })).await.error(404);
+        }
+        limited.post(&format!("/properties/{loose}/assign-portal"), json!({ "portalSettingsId": default })).await.error(403);
+        assert_eq!(read(&api, &default).await, four(&[], &[]), "{rest} has it by falling back");
+    }
+
+    async fn groups_and_tags_are_the_visible_ones(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (group, foreign_group, empty_group) = (org.group().await, org.group().await, org.group().await);
+        let (inside, foreign, across, empty) = (org.tag().await, org.tag().await, org.tag().await, org.tag().await);
+        let mine = org.property(Some(group), &[across, inside]).await;
+        org.property(Some(foreign_group), &[foreign, across]).await;
+        let beside = org.property(Some(group), &[inside]).await;
+        let limited = org.limited(&[mine, beside]).await;
+        let listed = |path: &str| { let (api, path) = (limited.clone(), path.to_owned()); async move { api.get(&path).await } };
+        let sorted = |mut ids: Vec<Uuid>| { ids.sort(); ids };
+        let tags = listed("/tags").await;
+        assert_eq!(ids(&tags.data()), sorted(vec![inside, across]));
+        assert_eq!(tags.body["meta"]["pagination"], json!({ "limit": 100, "offset": 0, "total": 2 }));
+        let groups = listed("/property-groups").await;
+        assert_eq!((ids(&groups.data()), &groups.body["meta"]["pagination"]["total"]), (vec![group], &json!(1)));
+        let all = api.get("/tags").await.data();
+        let rows = tags.data();
+        assert_eq!(rows[0], *all.as_array().unwrap().iter().find(|row| row["id"] == rows[0]["id"]).unwrap(), "the same shape");
+        let paged = listed("/tags?limit=1&offset=1").await;
+        assert_eq!((&paged.data()[0], paged.body["meta"]["pagination"].clone()), (&rows[1], json!({ "limit": 1, "offset": 1, "total": 2 })));
+        assert_eq!(ids(&api.get("/tags").await.data()), sorted(vec![inside, foreign, across, empty]));
+        assert_eq!(ids(&api.get("/property-groups").await.data()), sorted(vec![group, foreign_group, empty_group]));
+        // A flat that moves takes its group out of their sight.
+        for flat in [mine, beside] {
+            org.put_record("property", flat, json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [empty] })).await;
+        }
+        assert_eq!((ids(&listed("/property-groups").await.data()), ids(&listed("/tags").await.data())), (vec![], vec![empty]));
+        let nobody = org.limited(&[]).await;
+        assert_eq!(nobody.get("/tags").await.body["meta"]["pagination"]["total"], 0);
+    }
+
+    async fn an_instruction_is_within_reach_as_what_it_is_of(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (inside, foreign, across) = (org.tag().await, org.tag().await, org.tag().await);
+        let (group, empty) = (org.group().await, org.group().await);
+        let mine = org.property(Some(group), &[inside, across]).await;
+        let theirs = org.property(None, &[foreign, across]).await;
+        let limited = org.limited(&[mine]).await;
+        // What it is of, whether they see it, whether they may delete it.
+        for (of, is_seen, is_theirs) in [
+            (mine, true, true), (inside, true, true), (group, true, true), (across, true, false), (theirs, false, false), (foreign, false, false),
+            (empty, false, false), (new_id(), true, true),
+        ] {
+            let instruction = org.record("instruction", json!({ "scopeId": of, "title": "Ring the bell", "position": 0 })).await;
+            assert_eq!(ids(&api.get("/instructions").await.data()), [instruction]);
+            assert_eq!(ids(&limited.get("/instructions").await.data()) == [instruction], is_seen, "{of}");
+            let path = format!("/instructions/{instruction}");
+            let status = limited.send(reqwest::Method::DELETE, &path, None).await.status;
+            assert_eq!(status, if is_theirs { 200 } else { 404 }, "{of}");
+            assert_eq!(api.send(reqwest::Method::DELETE, &path, None).await.status, if is_theirs { 404 } else { 200 }, "{of}");
+        }
     }
 }

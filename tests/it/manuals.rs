@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::checkin::{id, with};
 use crate::precheck::{keys, translation};
-use crate::support::{Answer, Api, App, new_id, on_both};
+use crate::support::{Answer, Api, App, arrays, new_id, of_arrays, on_both};
 
 const NOW: &str = "2026-11-21T09:30:00.000Z";
 
@@ -25,11 +25,11 @@ pub async fn change(api: &Api, manual: &Value, data: Value) -> Answer {
 
 /// Writes the assignments of a manual; `how` is empty, `/add` or `/remove`.
 pub async fn scope(api: &Api, how: &str, manual: &Value, targets: Value) -> Answer {
-    api.post(&format!("/entity-scopes{how}"), with(json!({ "entityType": "manual", "entityId": manual["id"] }), targets)).await
+    of_arrays(api.post(&format!("/entity-scopes{how}"), with(json!({ "entityType": "manual", "entityId": manual["id"] }), targets)).await)
 }
 
 pub async fn scopes(api: &Api, manual: &Value) -> Value {
-    api.get(&format!("/entity-scopes?entityType=manual&entityId={}", id(&manual["id"]))).await.data()
+    arrays(api.get(&format!("/entity-scopes?entityType=manual&entityId={}", id(&manual["id"]))).await.data())
 }
 
 /// The four arrays, with these in them.

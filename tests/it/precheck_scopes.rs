@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::precheck::{change, create, path, read, row, with};
-use crate::support::{Answer, Api, App, new_id, on_both};
+use crate::support::{Answer, Api, App, arrays, new_id, of_arrays, on_both};
 
 /// A step named so; in the order of creation, as far as nothing else decides.
 async fn named(app: &App, api: &Api, nickname: &str, fields: Value) -> Value {
@@ -24,11 +24,11 @@ async fn portal(api: &Api, fields: Value) -> Uuid {
 /// Writes the assignments of a step; `how` is empty, `/add` or `/remove`.
 async fn scope(api: &Api, how: &str, step: &Value, targets: Value) -> Answer {
     let body = with(json!({ "entityType": "precheck_step", "entityId": step["id"] }), targets);
-    api.post(&format!("/entity-scopes{how}"), body).await
+    of_arrays(api.post(&format!("/entity-scopes{how}"), body).await)
 }
 
 async fn scopes(api: &Api, step: &Value) -> Value {
-    api.get(&format!("/entity-scopes?entityType=precheck_step&entityId={}", step["id"].as_str().unwrap())).await.data()
+    arrays(api.get(&format!("/entity-scopes?entityType=precheck_step&entityId={}", step["id"].as_str().unwrap())).await.data())
 }
 
 /// The four arrays, with these in them.
@@ -214,7 +214,7 @@ on_both! {
         assert_eq!(scopes(&api, &json!({ "id": new_id() })).await, four(json!({})));
         for entity_type in ["manual", "portal_settings"] {
             let query = format!("/entity-scopes?entityType={entity_type}&entityId={}", step["id"].as_str().unwrap());
-            assert_eq!(api.get(&query).await.data(), four(json!({})), "a wrong entity type");
+            assert_eq!(arrays(api.get(&query).await.data()), four(json!({})), "a wrong entity type");
         }
         org.delete_record("tag", tag).await;
         assert_eq!(scopes(&api, &step).await, four(json!({})));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, App, new_id, on_both};
+use crate::support::{Api, App, arrays, new_id, on_both};
 
 async fn portal(api: &Api, name: &str) -> String {
     api.post("/portals", json!({ "name": name })).await.data()["id"].as_str().unwrap().to_owned()
@@ -22,14 +22,14 @@ on_both! {
         };
         let added = api.post("/entity-scopes/add", body(&first, json!({ "propertyIds": [two, one, one], "tagIds": [tag] }))).await;
         assert_eq!(added.status, 200);
-        assert_eq!(added.data(), json!({ "propertyIds": [one, two], "propertyGroupIds": [], "tagIds": [tag], "portalSettingsIds": [] }));
+        assert_eq!(arrays(added.data()), json!({ "propertyIds": [one, two], "propertyGroupIds": [], "tagIds": [tag], "portalSettingsIds": [] }));
         // A property has one portal: adding it elsewhere moves it.
         let moved = api.post("/entity-scopes/add", body(&second, json!({ "propertyIds": [two] }))).await.data();
         assert_eq!(moved["propertyIds"], json!([two]));
         let read = |id: String| { let api = api.clone(); async move { api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={id}")).await } };
         assert_eq!(read(first.clone()).await.data()["propertyIds"], json!([one]));
         let replaced = api.post("/entity-scopes", body(&first, json!({ "propertyGroupIds": [group], "propertyIds": [two] }))).await.data();
-        assert_eq!(replaced, json!({ "propertyIds": [two], "propertyGroupIds": [group], "tagIds": [], "portalSettingsIds": [] }));
+        assert_eq!(arrays(replaced), json!({ "propertyIds": [two], "propertyGroupIds": [group], "tagIds": [], "portalSettingsIds": [] }));
         let removed = api.post("/entity-scopes/remove", body(&first, json!({ "propertyIds": [two, one, new_id()] }))).await.data();
         assert_eq!(removed["propertyIds"], json!([]));
         let emptied = api.post("/entity-scopes", body(&first, json!({}))).await.data();
@@ -73,6 +73,38 @@ on_both! {
         org.delete_record("tag", tag).await;
         org.delete_record("property", flat).await;
         let scopes = api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={first}")).await.data();
-        assert_eq!(scopes, json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }));
+        assert_eq!(arrays(scopes), json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }));
+    }
+    async fn what_is_listed_is_named(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (named, unnamed) = (org.record("tag", json!({ "name": "Sea view" })).await, org.record("tag", json!({ "name": "" })).await);
+        let flat = org.record("property", json!({ "name": "Casa Azul", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [named] })).await;
+        let other = org.record("property", json!({ "name": "Casa Mar", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [named] })).await;
+        let group = org.group().await;
+        let portal = portal(&api, "First").await;
+        let step = api.post("/precheck-steps", json!({ "nickname": "Step", "stepType": "main" })).await.data()["id"].clone();
+        let targets = json!({ "propertyIds": [flat, other], "propertyGroupIds": [group], "tagIds": [named, unnamed], "portalSettingsIds": [portal] });
+        let mut body = json!({ "entityType": "precheck_step", "entityId": step });
+        body.as_object_mut().unwrap().extend(targets.as_object().unwrap().clone());
+        let path = format!("/entity-scopes?entityType=precheck_step&entityId={}", step.as_str().unwrap());
+        let mut names = json!({});
+        for (id, name) in [(flat, "Casa Azul"), (other, "Casa Mar"), (group, "District"), (named, "Sea view"), (unnamed, ""), (portal.parse().unwrap(), "First")] {
+            names[id.to_string()] = name.into();
+        }
+        assert_eq!(api.post("/entity-scopes", body).await.data()["names"], names);
+        assert_eq!(api.get(&path).await.data()["names"], names);
+        let limited = org.limited(&[flat]).await.get(&path).await.data();
+        let seen = json!({ flat.to_string(): "Casa Azul", named.to_string(): "Sea view" });
+        assert_eq!((&limited["names"], arrays(limited.clone())["propertyIds"].clone()), (&seen, json!([flat])));
+    }
+
+    async fn many_ids_have_a_bound(app: App) {
+        let api = app.org().await.key().await;
+        let portal = portal(&api, "First").await;
+        let ids: Vec<_> = (0..=25_000).map(|_| new_id()).collect();
+        let body = |ids: &[uuid::Uuid]| json!({ "entityType": "portal_settings", "entityId": portal, "propertyIds": ids });
+        api.post("/entity-scopes/remove", body(&ids[1..])).await.data();
+        assert_eq!(api.post("/entity-scopes/remove", body(&ids)).await.issues(), ["propertyIds"]);
     }
 }

@@ -308,6 +308,31 @@ on_both! {
         assert_eq!(versions(&api, text).await[1], json!(["es", "Adiós", false]));
     }
 
+    async fn a_translation_that_is_too_long_leaves_the_english_text(app: App) {
+        let provider = Provider::start().await;
+        let translator = provider.translator(&app, None);
+        let api = app.org().await.key().await;
+        // Its translations are five characters longer.
+        let (fits, long) = ("x".repeat(195), "y".repeat(196));
+        let portal = api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": fits })).await.data();
+        let (path, text) = (format!("/portals/{}", portal["id"].as_str().unwrap()), portal["specialOfferTitleId"].as_str().unwrap());
+        assert_eq!(translator.step().await, 2);
+        let translated = json!([["en", fits, false], ["es", format!("[es] {fits}"), true], ["fr", format!("[fr] {fits}"), true]]);
+        assert_eq!(versions(&api, text).await, translated);
+        write(&api, text, "es", "Oferta").await;
+        api.patch(&path, json!({ "data": { "specialOfferTitle": long } })).await.data();
+        assert_eq!(translator.step().await, 2);
+        assert_eq!(versions(&api, text).await, json!([["en", long, false]]), "neither half a sentence nor that of an older text");
+        app.clock.advance(PAUSE);
+        assert_eq!(translator.step().await, 0, "it would be too long again");
+        let metrics = app.http.get(format!("{}/metrics", app.base)).send().await.unwrap().text().await.unwrap();
+        assert!(metrics.contains("vestibule_translations_total{outcome=\"too_long\"}"));
+        write(&api, text, "fr", "Offre").await;
+        api.patch(&path, json!({ "data": { "specialOfferTitle": "Hello" } })).await.data();
+        assert_eq!(translator.step().await, 2);
+        assert_eq!(versions(&api, text).await, hello());
+    }
+
     async fn the_queue_follows_the_languages_of_the_organization(app: App) {
         let provider = Provider::start().await;
         let translator = provider.translator(&app, None);

@@ -243,10 +243,13 @@ impl Pool {
         mut connection: Connection,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<Result<T, E>, job::Panic> {
-        let outcome = job::guarded(work, &mut Transaction(Handle::Postgres(&mut connection)));
+        let mut transaction = Transaction::new(Handle::Postgres(&mut connection));
+        let outcome = job::guarded(work, &mut transaction);
+        let is_rehearsal = transaction.is_rehearsal;
         let sound = |value| connection.assert_sound().map(|()| value).map_err(E::from);
         let (outcome, is_over) = match outcome.map(|outcome| outcome.and_then(sound)) {
             // What a read has seen is as true if its end is not heard of.
+            Ok(Ok(value)) if is_rehearsal => (Ok(Ok(value)), connection.end("rollback").is_ok()),
             Ok(Ok(value)) if connection.is_read => (Ok(Ok(value)), connection.end("commit").is_ok()),
             Ok(Ok(value)) => {
                 let committed = connection.end("commit");

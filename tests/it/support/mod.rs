@@ -359,6 +359,25 @@ impl Org<'_> {
     }
 }
 
+/// The four arrays of entity scopes, whose names are of what is in them and nothing else.
+#[track_caller]
+pub fn arrays(mut scopes: Value) -> Value {
+    let names = scopes.as_object_mut().unwrap().remove("names").unwrap();
+    let listed: std::collections::BTreeSet<&str> =
+        scopes.as_object().unwrap().values().flat_map(|ids| ids.as_array().unwrap()).map(|id| id.as_str().unwrap()).collect();
+    assert_eq!(names.as_object().unwrap().keys().map(String::as_str).collect::<std::collections::BTreeSet<_>>(), listed);
+    scopes
+}
+
+/// The same of an answer, where it is a success.
+#[track_caller]
+pub fn of_arrays(mut answer: Answer) -> Answer {
+    if let Some(data) = answer.body.get_mut("data") {
+        *data = arrays(data.take());
+    }
+    answer
+}
+
 /// A confirmed stay three weeks from the tests' now.
 pub fn reservation(property: Option<Uuid>) -> Value {
     json!({

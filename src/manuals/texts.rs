@@ -1,0 +1,86 @@
+//! The texts of manuals and of their categories, and what a new one has to pass, whichever operation writes it.
+
+use std::collections::HashSet;
+
+use uuid::Uuid;
+
+use super::manual::ManualView;
+use super::{categories, category_operations, visible};
+use crate::access::Permission;
+use crate::context::Context;
+use crate::error::Result;
+use crate::translations::{ENGLISH, Form, News, Shows, SourceTable};
+
+/// The titles and bodies of manuals; several manuals may link the same.
+pub(crate) struct ManualTexts;
+
+/// The titles of categories: each is of one category, which links it by itself.
+pub(crate) struct CategoryTitles;
+
+/// The field that links a title, of a manual and of a category.
+pub(super) const TITLE: &str = "titleId";
+/// The field that links the body of a manual.
+pub(super) const DESCRIPTION: &str = "descriptionId";
+
+impl ManualView {
+    /// The texts it links, each with the name of its field.
+    #[must_use]
+    pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 2] {
+        [(TITLE, self.title_id), (DESCRIPTION, self.description_id)]
+    }
+}
+
+impl Shows for ManualTexts {
+    fn sources(&self) -> &'static [SourceTable] {
+        &[SourceTable::Manual]
+    }
+
+    fn form(&self, field: &str) -> Form {
+        Form::up_to(if field == TITLE { 200 } else { 5_000 })
+    }
+
+    fn visible(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
+        visible::visible_ids(context, things.iter().copied())
+    }
+
+    fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
+        visible::writable_ids(context, things)
+    }
+
+    fn admit(&self, context: &mut Context<'_, '_>, _: &News<'_>) -> Result<()> {
+        context.require(Permission::ModifyGuides)
+    }
+}
+
+impl Shows for CategoryTitles {
+    fn sources(&self) -> &'static [SourceTable] {
+        &[SourceTable::ManualCategory]
+    }
+
+    fn form(&self, _: &str) -> Form {
+        Form::trimmed_up_to(200)
+    }
+
+    /// Everybody sees the headings; not everybody may rename each.
+    fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
+        category_operations::writable_ids(context, things)
+    }
+
+    fn admit(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
+        context.require(Permission::ModifyGuides)?;
+        let titled = news.things(|_| true);
+        if news.language == ENGLISH { category_operations::check_title(context, &titled, news.text) } else { Ok(()) }
+    }
+
+    fn changed(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
+        if news.language != ENGLISH {
+            return Ok(());
+        }
+        for id in news.things(|_| true) {
+            let Some(mut category) = categories::find(context, id)? else { continue };
+            category.updated_at = category.updated_at.advanced_to(context.now());
+            categories::put(context, &category)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! What is written and read of long lists takes as many statements as of short ones, and no more work than there is in them.
+
+use serde_json::{Value, json};
+use store::Effort;
+use uuid::Uuid;
+
+use crate::precheck::{change, create, translation};
+use crate::support::{Api, App, Org, new_id, on_both};
+
+/// The heaviest transaction of a request.
+async fn effort(app: &App, request: impl Future<Output = crate::support::Answer>) -> Effort {
+    let store = &app.server.service.store;
+    store.heaviest();
+    request.await.data();
+    store.heaviest()
+}
+
+/// What a list of `many` takes in place of one of `few`: as many statements, and on SQLite hardly more work an item.
+#[track_caller]
+fn assert_grows(what: &str, (few, of_few): (u64, Effort), (many, of_many): (u64, Effort)) {
+    assert!(of_many.statements <= of_few.statements, "{what}: {of_few:?}, {of_many:?}");
+    let times = many / few;
+    assert!(of_many.steps <= of_few.steps * times * 2, "{what}, {times} times as many: {of_few:?}, {of_many:?}");
+}
+
+/// Flats of an organization.
+async fn flats(org: &Org<'_>, count: usize) -> Vec<Uuid> {
+    let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
+    let data = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" });
+    for chunk in ids.chunks(1_000) {
+        org.sync(chunk.iter().map(|id| json!({ "kind": "property", "id": id, "data": data })).collect()).await.data();
+    }
+    ids
+}
+
+async fn portal(api: &Api, name: &str) -> Value {
+    api.post("/portals", json!({ "name": name })).await.data()["id"].clone()
+}
+
+/// A step with questions that each have options, every one with a text.
+fn questions(texts: &[Value], count: usize, options: usize) -> Value {
+    let names: Vec<_> = texts[..options].iter().map(|text| json!({ "nameMlTextId": text })).collect();
+    let question = |text: &Value| json!({ "kind": "single_select", "textMlTextId": text, "options": names });
+    texts[..count].iter().map(question).collect()
+}
+
+on_both! {
+    async fn many_flats_move_onto_a_portal_in_as_many_statements_as_a_few(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let all = flats(&org, 2_000).await;
+        let (first, second) = (portal(&api, "First").await, portal(&api, "Second").await);
+        let body = |portal: &Value, ids: &[Uuid]| json!({ "entityType": "portal_settings", "entityId": portal, "propertyIds": ids });
+        for how in ["/add", "", "/remove"] {
+            let mut measured = Vec::new();
+            for count in [200, 2_000] {
+                // From one portal, where all of them are, onto another.
+                api.post("/entity-scopes", body(&second, &[])).await.data();
+                api.post("/entity-scopes", body(&first, &all)).await.data();
+                let path = format!("/entity-scopes{how}");
+                let moved = effort(&app, api.post(&path, body(if how == "/remove" { &first } else { &second }, &all[..count]))).await;
+                measured.push((count as u64, moved));
+            }
+            assert_grows(how, measured[0], measured[1]);
+        }
+        let read = |portal: &Value| format!("/entity-scopes?entityType=portal_settings&entityId={}", portal.as_str().unwrap());
+        api.post("/entity-scopes", body(&first, &all[..100])).await.data();
+        api.post("/entity-scopes", body(&second, &all[1_000..])).await.data();
+        let few = effort(&app, api.get(&read(&first))).await;
+        assert_grows("read", (100, few), (1_000, effort(&app, api.get(&read(&second))).await));
+    }
+
+    async fn one_flat_moves_among_many_as_among_few(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let all = flats(&org, 2_000).await;
+        let (first, second) = (portal(&api, "First").await, portal(&api, "Second").await);
+        let body = |portal: &Value, ids: &[Uuid]| json!({ "entityType": "portal_settings", "entityId": portal, "propertyIds": ids });
+        let mut measured = Vec::new();
+        for count in [20, 2_000] {
+            api.post("/entity-scopes", body(&first, &all[..count])).await.data();
+            let path = format!("/properties/{}/assign-portal", all[0]);
+            measured.push(effort(&app, api.post(&path, json!({ "portalSettingsId": second }))).await);
+        }
+        assert!(measured[1].statements == measured[0].statements && measured[1].steps <= measured[0].steps * 2, "{measured:?}");
+    }
+
+    async fn a_flat_is_deleted_among_many_as_among_few(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let all = flats(&org, 2_000).await;
+        let first = portal(&api, "First").await;
+        let mut measured = Vec::new();
+        for (count, gone) in [(20, all[0]), (2_000, all[1])] {
+            let assigned: Vec<_> = all[..count].iter().filter(|id| **id != all[0] || count == 20).collect();
+            api.post("/entity-scopes", json!({ "entityType": "portal_settings", "entityId": first, "propertyIds": assigned })).await.data();
+            measured.push(effort(&app, org.sync(json!([{ "kind": "property", "id": gone, "isDeleted": true }]))).await);
+        }
+        assert!(measured[1].statements == measured[0].statements && measured[1].steps <= measured[0].steps * 2, "{measured:?}");
+    }
+
+    async fn limited_callers_assign_in_as_many_statements(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let all = flats(&org, 500).await;
+        let limited = org.limited(&all).await;
+        let portal = portal(&api, "First").await;
+        let mut measured = Vec::new();
+        for count in [5, 500] {
+            let body = json!({ "entityType": "portal_settings", "entityId": portal, "propertyIds": all[..count] });
+            measured.push(effort(&app, limited.post("/entity-scopes", body)).await.statements);
+        }
+        assert_eq!(measured[0], measured[1]);
+    }
+
+    async fn many_questions_take_as_many_statements_as_a_few(app: App) {
+        let api = app.org().await.key().await;
+        let mut texts = Vec::new();
+        for _ in 0..40 {
+            texts.push(translation(&api, "precheck_question").await);
+        }
+        let made = |count, options| { let (api, body) = (api.clone(), json!({
+            "nickname": "Questions", "stepType": "additional_questions", "questions": questions(&texts, count, options),
+        })); async move { api.post("/precheck-steps", body).await } };
+        assert_grows("create", (2, effort(&app, made(2, 2)).await), (800, effort(&app, made(40, 40)).await));
+        let step = create(&api, "additional_questions", json!({})).await;
+        let few = json!({ "questions": questions(&texts, 2, 2) });
+        let many = json!({ "questions": questions(&texts, 40, 40) });
+        assert_grows("update", (2, effort(&app, change(&api, &step, few)).await), (800, effort(&app, change(&api, &step, many)).await));
+    }
+
+    async fn many_fees_take_as_many_statements_as_a_few(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let fees: Vec<Uuid> = (0..300).map(|_| new_id()).collect();
+        org.sync(fees.iter().map(|id| json!({ "kind": "fee_product", "id": id, "data": { "name": "Fee" } })).collect()).await.data();
+        let step = create(&api, "mandatory_fee", json!({})).await;
+        let few = effort(&app, change(&api, &step, json!({ "feeProductIds": fees[..3] }))).await;
+        assert_grows("fees", (3, few), (300, effort(&app, change(&api, &step, json!({ "feeProductIds": fees }))).await));
+    }
+
+    async fn many_categories_take_as_many_statements_as_a_few(app: App) {
+        let api = app.org().await.key().await;
+        let made = |title: String| { let api = api.clone(); async move { api.post("/portal-manual-categories", json!({ "title": title })).await } };
+        made("One".into()).await.data();
+        let few = effort(&app, made("Two".into())).await;
+        for number in 0..30 {
+            made(format!("Title {number}")).await.data();
+        }
+        let many = effort(&app, made("Last".into())).await;
+        assert!(many.statements <= few.statements, "{few:?}, {many:?}");
+        let rows = api.get("/portal-manual-categories").await.data();
+        let text = rows[0]["titleId"].as_str().unwrap().to_owned();
+        let entry = format!("/translations/{text}/entries/en");
+        let written = effort(&app, api.send(reqwest::Method::PUT, &entry, Some(json!({ "text": "Other" })))).await;
+        assert!(written.statements < 30, "{written:?}");
+    }
+}
