@@ -20,7 +20,7 @@ use crate::error;
 use crate::events::Timekeeper;
 use crate::guest::Setups;
 use crate::manuals::StockPhotos;
-use crate::pipeline::{self, InFlight, Memory, RateLimits};
+use crate::pipeline::{self, GuestLimits, InFlight, Memory, RateLimits};
 use crate::platform::Photos;
 use crate::service::{Service, Settings};
 use crate::surface::{self, Metrics};
@@ -72,6 +72,7 @@ impl Server {
         let service = Arc::new(Service {
             stock_photos,
             limits,
+            guest_limits: GuestLimits::new(flags.guest_rate_limit_per_minute),
             targets: Targets::new(flags.webhook_allow).asking(names),
             ..assemble(
                 store,
@@ -155,6 +156,7 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
         photos,
         settings,
         limits: RateLimits::new(0, 0),
+        guest_limits: GuestLimits::new(0),
         memory: Memory::default(),
         setups: Setups::default(),
         in_flight: InFlight::default(),

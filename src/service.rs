@@ -11,7 +11,7 @@ use crate::ambient::{Clock, Ids};
 use crate::context::{System, Wakes};
 use crate::guest::Setups;
 use crate::manuals::StockPhotos;
-use crate::pipeline::{InFlight, Memory, RateLimits};
+use crate::pipeline::{GuestLimits, InFlight, Memory, RateLimits};
 use crate::platform::Photos;
 use crate::webhooks::Targets;
 
@@ -50,6 +50,8 @@ pub struct Service {
     pub settings: Settings,
     /// Rate limits per credential.
     pub limits: RateLimits,
+    /// Rate limits per stay.
+    pub guest_limits: GuestLimits,
     /// What is remembered from one request to the next.
     pub memory: Memory,
     /// What is set up for the guests of flats.

@@ -5,6 +5,7 @@
 mod authenticate;
 mod deflated;
 mod envelope;
+mod guest_limit;
 mod idempotency;
 mod memory;
 mod rate_limit;
@@ -22,6 +23,7 @@ use uuid::Uuid;
 
 pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
+pub use guest_limit::GuestLimits;
 pub use idempotency::{InFlight, sweep};
 pub use memory::{Kept, Memory, tag};
 pub use rate_limit::{RateLimits, Standing};
@@ -29,7 +31,7 @@ use request::{Arguments, Head};
 pub use request::{Payload, Request};
 pub use validate::Shape;
 
-use crate::access::{Access, Identified};
+use crate::access::{Access, Credential, Identified};
 use crate::context::{Context, Wakes};
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Effect, Needs, Operation, Surface, Work};
@@ -228,11 +230,16 @@ fn admit(
     standing: &mut Option<Standing>,
 ) -> Result<()> {
     let access = caller.access();
-    if operation.surface == Surface::Public {
-        *standing = agreed.or_else(|| service.limits.take(access.credential, service.clock.elapsed(), now));
-        if standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
-            return Err(Kind::RateLimit.into());
+    let elapsed = service.clock.elapsed();
+    *standing = match (operation.surface, access.credential, caller.organization()) {
+        (Surface::Public, credential, _) => agreed.or_else(|| service.limits.take(credential, elapsed, now)),
+        (Surface::Guest, Credential::Guest { reservation }, Some(organization)) => {
+            service.guest_limits.take(organization, reservation, elapsed, now)
         }
+        _ => None,
+    };
+    if standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
+        return Err(Kind::RateLimit.into());
     }
     access.require_two_factor()?;
     if let Needs::Permission(permission) = operation.needs {

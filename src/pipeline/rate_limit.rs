@@ -7,6 +7,7 @@
 //! against the other.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -58,15 +59,20 @@ pub(super) struct Verdict {
 /// The limits, and who has used how much of them.
 pub struct RateLimits {
     windows: Windows,
-    logs: Mutex<Logs>,
+    logs: Mutex<Logs<Credential>>,
     shared: Option<Arc<SharedLog>>,
 }
 
 /// Who has used how much, and when those that fell silent were last forgotten.
-#[derive(Default)]
-struct Logs {
-    of: HashMap<Credential, VecDeque<Duration>>,
+pub(super) struct Logs<K> {
+    of: HashMap<K, VecDeque<Duration>>,
     swept: Duration,
+}
+
+impl<K> Default for Logs<K> {
+    fn default() -> Self {
+        Self { of: HashMap::new(), swept: Duration::ZERO }
+    }
 }
 
 impl RateLimits {
@@ -130,18 +136,18 @@ impl RateLimits {
     }
 }
 
-impl Logs {
-    fn of(&mut self, credential: Credential, elapsed: Duration) -> &mut VecDeque<Duration> {
+impl<K: Eq + Hash> Logs<K> {
+    pub(super) fn of(&mut self, caller: K, elapsed: Duration) -> &mut VecDeque<Duration> {
         if elapsed.saturating_sub(self.swept) >= MINUTE {
             self.of.retain(|_, log| log.back().is_some_and(|last| elapsed.saturating_sub(*last) < MINUTE));
             self.swept = elapsed;
         }
-        self.of.entry(credential).or_default()
+        self.of.entry(caller).or_default()
     }
 }
 
 impl Windows {
-    fn are_any(self) -> bool {
+    pub(super) fn are_any(self) -> bool {
         self.per_minute > 0 || self.per_second > 0
     }
 
@@ -152,7 +158,7 @@ impl Windows {
 }
 
 impl Verdict {
-    fn standing(self, windows: Windows, now: Timestamp) -> Standing {
+    pub(super) fn standing(self, windows: Windows, now: Timestamp) -> Standing {
         let (limit, _) = windows.told();
         let reset = now.checked_add(self.leaves).unwrap_or(now);
         Standing {
@@ -165,7 +171,7 @@ impl Verdict {
 }
 
 /// Judges a request, and counts it if it is accepted. `rate_limit.lua` is this rule for the log that is shared.
-fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> Verdict {
+pub(super) fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> Verdict {
     forget(log, windows, elapsed);
     let wait = [(windows.per_minute, MINUTE), (windows.per_second, SECOND)]
         .into_iter()

@@ -42,15 +42,19 @@ enum Assignment {
 struct ListSteps {
     /// Steps assigned directly to any of these properties.
     #[serde(default)]
+    #[schemars(length(max = 1000))]
     property_ids: Option<Vec<Uuid>>,
     /// Steps assigned to any of these groups.
     #[serde(default)]
+    #[schemars(length(max = 1000))]
     property_group_ids: Option<Vec<Uuid>>,
     /// Steps assigned to any of these portals; a single one also decides the order.
     #[serde(default)]
+    #[schemars(length(max = 1000))]
     portal_settings_ids: Option<Vec<Uuid>>,
     /// Steps assigned to any of these tags.
     #[serde(default)]
+    #[schemars(length(max = 1000))]
     tag_ids: Option<Vec<Uuid>>,
     /// Steps with at least one assignment, or with none.
     #[serde(default)]

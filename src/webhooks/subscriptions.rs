@@ -161,6 +161,7 @@ struct SentFilters {
     property_ids: Option<Vec<Uuid>>,
     /// For `workflow.step`, and required there: `<workflow id>:<node id>`.
     #[serde(default)]
+    #[schemars(length(max = 1100))]
     workflow_step: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 //! One integration binary: the real server over HTTP, on SQLite and on PostgreSQL.
 
 mod backup;
+mod bounds;
 mod brandings;
 mod categories;
 mod checkin;
@@ -11,6 +12,7 @@ mod edge;
 mod events;
 mod explain;
 mod guest;
+mod guest_bounds;
 mod idempotency;
 mod limited;
 mod limits;
