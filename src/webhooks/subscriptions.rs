@@ -199,6 +199,7 @@ struct DeleteWebhookSubscriptions {
     id: Option<Uuid>,
     /// Every subscription that posts to exactly this URL, whatever its event.
     #[serde(default)]
+    #[schemars(length(max = 2048))]
     target_url: Option<String>,
 }
 

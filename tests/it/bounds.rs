@@ -11,8 +11,13 @@ use crate::support::{Answer, Api, App, new_id, on_both};
 const EXEMPT: &[(&str, &str)] = &[
     ("saveStepAnswers answers", "a stay has at most 1 MiB of answers in all"),
     ("setTranslationEntry language", "judged in the operation, since a malformed one in a path is 404"),
-    ("getStay token", "compared with those there are, and never kept"),
+    ("updateEntityScopes", "ids that are looked up as one set, as many as a body holds"),
+    ("addEntityScopes", "ids that are looked up as one set, as many as a body holds"),
+    ("removeEntityScopes", "ids that are looked up as one set, as many as a body holds"),
 ];
+
+/// A stay token is compared with those there are, and never kept.
+const TOKEN: &str = " token";
 
 /// Forms of a text that are of some length by themselves.
 const SHORT_FORMS: &[&str] = &["uuid", "date", "time-of-day", "country"];
@@ -62,7 +67,8 @@ fn whatever_is_sent_has_a_bound() {
     for operation in vestibule::operations().iter().filter(of_callers) {
         unbounded(&operation.input_schema(&mut inline_generator()), operation.id, &mut found);
     }
-    found.retain(|fault| !EXEMPT.iter().any(|(path, _)| fault.starts_with(&format!("{path}:"))) && !fault.contains(" token:"));
+    let is_exempt = |path: &str| path.ends_with(TOKEN) || EXEMPT.iter().any(|(exempt, _)| path.starts_with(exempt));
+    found.retain(|fault| !is_exempt(fault.split(':').next().unwrap_or_default()));
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
@@ -121,7 +127,7 @@ on_both! {
 
     async fn a_list_that_is_too_long_is_one_issue(app: App) {
         let api = app.org().await.key().await;
-        let rules = json!([{ "ruleCategory": "verification_status", "verificationStatuses": vec!["verified"; 100_000] }]);
+        let rules = json!([{ "ruleCategory": "verification_status", "verificationStatuses": vec!["verified"; 50_000] }]);
         let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": rules });
         assert_eq!(api.post("/portal-manuals", manual).await.issues(), ["visibilityRules.0.verificationStatuses"]);
         // What is not of the rule's category is not looked at, however long it is.
