@@ -97,6 +97,9 @@ pub struct ServeFlags {
     /// Requests a second per credential; 0 switches the window off.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_SECOND", default_value_t = 50)]
     pub rate_limit_per_second: u32,
+    /// Requests a minute per stay, of the guest interface and the guest's page; 0 is no limit.
+    #[arg(long, env = "VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE", default_value_t = 600)]
+    pub guest_rate_limit_per_minute: u32,
     /// Where nodes count rate limits together, `redis://…` or `rediss://…`; without it each counts by itself.
     #[arg(long, env = "VESTIBULE_REDIS_URL", value_name = "URL", hide_env_values = true)]
     pub redis_url: Option<String>,

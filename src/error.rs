@@ -85,7 +85,7 @@ impl Kind {
 }
 
 /// A step from the root of a body to the field at fault.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(untagged)]
 pub enum Step {
     /// A field.
@@ -122,6 +122,9 @@ impl Issue {
     }
 }
 
+/// How many issues a refusal names; the rest are counted.
+pub const MOST_ISSUES: usize = 100;
+
 /// A refusal or failure, as it is answered.
 #[derive(Debug, Clone)]
 pub struct Error(Box<Inner>);
@@ -131,6 +134,8 @@ struct Inner {
     kind: Kind,
     message: Cow<'static, str>,
     issues: Vec<Issue>,
+    /// How many issues there are besides.
+    more: usize,
     key: Option<&'static str>,
     /// For the log only.
     cause: Option<String>,
@@ -139,7 +144,7 @@ struct Inner {
 impl Error {
     /// An error with a message of its own.
     pub fn new(kind: Kind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), issues: Vec::new(), key: None, cause: None }))
+        Self(Box::new(Inner { kind, message: message.into(), issues: Vec::new(), more: 0, key: None, cause: None }))
     }
 
     /// 400 for a single field.
@@ -147,10 +152,18 @@ impl Error {
         Self::issues(vec![Issue::new(path, message)])
     }
 
-    /// 400 for all failing fields at once.
+    /// 400 for all failing fields at once: the first hundred by name, the rest by their number.
     #[must_use]
     pub fn issues(issues: Vec<Issue>) -> Self {
+        Self::issues_and(issues, 0)
+    }
+
+    /// The same, with so many issues besides that nobody kept.
+    #[must_use]
+    pub fn issues_and(mut issues: Vec<Issue>, more: usize) -> Self {
         let mut error = Self::from(Kind::Validation);
+        error.0.more = more + issues.len().saturating_sub(MOST_ISSUES);
+        issues.truncate(MOST_ISSUES);
         error.0.issues = issues;
         error
     }
@@ -225,6 +238,9 @@ impl Error {
         if !self.0.issues.is_empty() {
             details.insert("issues".into(), json!(self.0.issues));
         }
+        if self.0.more > 0 {
+            details.insert("more".into(), json!(self.0.more));
+        }
         if let Some(key) = self.0.key {
             details.insert("key".into(), json!(key));
         }
@@ -273,4 +289,21 @@ pub(crate) fn innermost<'e>(error: &'e (dyn std::error::Error + 'static)) -> &'e
         cause = source;
     }
     cause
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_issues_are_named_and_the_rest_are_counted() {
+        let issues =
+            |count: usize| (0..count).map(|number| Issue { path: vec![number.into()], message: String::new() }).collect::<Vec<_>>();
+        for (found, besides, named, more) in
+            [(1, 0, 1, None), (100, 0, 100, None), (101, 0, 100, Some(1)), (100, 7, 100, Some(7)), (250, 7, 100, Some(157))]
+        {
+            let details = Error::issues_and(issues(found), besides).body()["details"].clone();
+            assert_eq!((details["issues"].as_array().map(Vec::len), details["more"].as_u64()), (Some(named), more));
+        }
+    }
 }

@@ -225,7 +225,7 @@ text!(
 );
 text!(
     /// A language as a BCP 47 tag.
-    Language, { "type": "string", "format": "language" }
+    Language, { "type": "string", "format": "language", "maxLength": crate::format::LANGUAGE_LENGTH }
 );
 text!(
     /// A country as its two-letter ISO 3166-1 code.

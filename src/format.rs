@@ -99,10 +99,13 @@ fn is_country(text: &str) -> bool {
     text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_uppercase()) && text.parse::<phonenumber::country::Id>().is_ok()
 }
 
+/// Characters in a language tag at the most; nobody's language takes more.
+pub const LANGUAGE_LENGTH: usize = 100;
+
 /// A BCP 47 tag in canonical case.
 #[must_use]
 pub fn language(text: &str) -> Option<String> {
-    if text.contains('_') {
+    if text.len() > LANGUAGE_LENGTH || text.contains('_') {
         return None;
     }
     let tag = icu_locale::Locale::try_from_str(text).ok()?;
@@ -112,7 +115,20 @@ pub fn language(text: &str) -> Option<String> {
 /// A phone number in international form, read as of `country` where it names none itself.
 #[must_use]
 pub fn phone(text: &str, country: &str) -> Option<String> {
-    let number = phonenumber::parse(country.parse().ok(), text).ok()?;
+    let text = text.trim();
+    let text = text.strip_prefix("tel:").unwrap_or(text);
+    let named = ["+", "\u{ff0b}", "00"].iter().find_map(|prefix| text.strip_prefix(prefix)).map(|rest| format!("+{rest}"));
+    // A number that names its country is judged by that country's plan alone: by another's, a first digit of it may be
+    // taken for a prefix.
+    let abroad = named.and_then(|named| {
+        // `(0)` is what is dialled within the country only. Where it is dialled from abroad as well, it is left in.
+        valid_phone(&named, None).or_else(|| valid_phone(&named.replacen("(0)", "", 1), None))
+    });
+    abroad.or_else(|| valid_phone(text, country.parse().ok()))
+}
+
+fn valid_phone(text: &str, country: Option<phonenumber::country::Id>) -> Option<String> {
+    let number = phonenumber::parse(country, text).ok()?;
     number.is_valid().then(|| number.format().mode(phonenumber::Mode::E164).to_string())
 }
 
@@ -169,7 +185,8 @@ mod tests {
     fn languages_are_kept_in_canonical_case() {
         assert_eq!(language("PT-br").as_deref(), Some("pt-BR"));
         assert_eq!(language("zh-hant-tw").as_deref(), Some("zh-Hant-TW"));
-        for text in ["", "e", "english-language-tag", "en_US", "und", "12"] {
+        let long = format!("en-x-{}", ["abcdefgh"; 11].join("-"));
+        for text in ["", "e", "english-language-tag", "en_US", "und", "12", &long] {
             assert_eq!(language(text), None, "{text}");
         }
     }
@@ -178,7 +195,28 @@ mod tests {
     fn phone_numbers_are_stored_internationally() {
         assert_eq!(phone("93 412 34 56", "ES").as_deref(), Some("+34934123456"));
         assert_eq!(phone("+1 (415) 555-2671", "ES").as_deref(), Some("+14155552671"));
-        for text in ["", "12", "not a number", "+34 1", "+999 123456789"] {
+        // Whatever country the organization is in.
+        for country in ["ES", "US", "GB", "IT"] {
+            for (text, stored) in [
+                ("+44 (0)20 7946 0958", "+442079460958"),
+                ("+44(0)2079460958", "+442079460958"),
+                ("0044 (0) 20 7946 0958", "+442079460958"),
+                ("+44 161 496 0000", "+441614960000"),
+                ("+49 (0) 30 / 901820", "+4930901820"),
+                ("+33 (0)1.42.68.53.00", "+33142685300"),
+                ("+39 06 6982", "+39066982"),
+                ("+39 (0)6 6982", "+39066982"),
+                ("+39 (0)347 1234567", "+393471234567"),
+                ("tel:+34-934-123-456", "+34934123456"),
+                ("\u{ff0b}34 934\u{a0}123\u{a0}456", "+34934123456"),
+            ] {
+                assert_eq!(phone(text, country).as_deref(), Some(stored), "{text} in {country}");
+            }
+        }
+        assert_eq!(phone("(0)20 7946 0958", "GB").as_deref(), Some("+442079460958"));
+        for text in
+            ["", "12", "not a number", "+34 1", "+999 123456789", "(0)", "+44 (0)", "+(0)44 20", "+44 (0)(0)20 7946 0958 99", "(0)(0)(0)"]
+        {
             assert_eq!(phone(text, "ES"), None, "{text}");
         }
     }

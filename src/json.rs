@@ -1,13 +1,15 @@
 //! JSON as strictly as the interface reads it.
 //!
-//! `serde_json` keeps the last of duplicate keys and lets U+0000 through, and neither may be guessed about: both are
-//! refused here. Numbers without a fraction become integers, because `1.0` may be written for `1`.
+//! `serde_json` keeps the last of duplicate keys and lets U+0000 through in keys, and neither may be guessed about: both
+//! are refused here. U+0000 in a text is an issue of its field ([`null_characters`]). Numbers without a fraction become integers, because `1.0` may be written for `1`.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
+
+use crate::error::Step;
 
 /// Reads a whole document; the message says what is wrong with it.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
@@ -35,8 +37,8 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-fn clean<E: serde::de::Error>(text: String) -> Result<String, E> {
-    if text.contains('\0') { Err(E::custom("U+0000 is not allowed in text")) } else { Ok(text) }
+fn clean<E: serde::de::Error>(key: String) -> Result<String, E> {
+    if key.contains('\0') { Err(E::custom("U+0000 is not allowed in a key")) } else { Ok(key) }
 }
 
 impl<'de> Visitor<'de> for Strict {
@@ -72,12 +74,12 @@ impl<'de> Visitor<'de> for Strict {
         Number::from_f64(number).map(Value::Number).ok_or_else(|| E::custom("a number is out of range"))
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
-        clean(text.to_owned()).map(Value::String)
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::String(text.to_owned()))
     }
 
-    fn visit_string<E: serde::de::Error>(self, text: String) -> Result<Value, E> {
-        clean(text).map(Value::String)
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::String(text))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
@@ -99,6 +101,37 @@ impl<'de> Visitor<'de> for Strict {
             map.insert(key, value);
         }
         Ok(Value::Object(map))
+    }
+}
+
+/// Where a value has texts with U+0000 in them, which no database keeps: `found` is given the path of each.
+pub fn null_characters(value: &Value, found: &mut impl FnMut(Vec<Step>)) {
+    // Nearly always there is none, and then no path is written.
+    if has_null(value) {
+        tell_nulls(value, &mut Vec::new(), found);
+    }
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(fields) => fields.values().any(has_null),
+        _ => false,
+    }
+}
+
+fn tell_nulls(value: &Value, path: &mut Vec<Step>, found: &mut impl FnMut(Vec<Step>)) {
+    let mut below = |step: Step, value: &Value| {
+        path.push(step);
+        tell_nulls(value, path, found);
+        path.pop();
+    };
+    match value {
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| below(index.into(), item)),
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| below(name.as_str().into(), field)),
+        Value::String(text) if text.contains('\0') => found(path.clone()),
+        _ => {}
     }
 }
 
@@ -148,8 +181,8 @@ mod tests {
         for (text, reason) in [
             (r#"{"a":1,"a":2}"#, "stands twice"),
             (r#"{"a":{"b":1,"b":1}}"#, "stands twice"),
-            (r#"{"a":"\u0000"}"#, "U+0000"),
             (r#"{"\u0000":1}"#, "U+0000"),
+            (r#"{"a":[{"b\u0000":"\u0000"}]}"#, "U+0000"),
             (r#"{"a":"\ud800"}"#, "not valid JSON"),
             ("\u{feff}{}", "byte order mark"),
             ("{} {}", "not valid JSON"),
@@ -162,6 +195,18 @@ mod tests {
         }
         assert!(parse(b"\"\xff\"").is_err());
         assert!(parse("[".repeat(100_000).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn texts_with_a_null_character_are_told_by_their_paths() {
+        let told = |text: &str| {
+            let mut paths = Vec::new();
+            null_characters(&parse(text.as_bytes()).unwrap(), &mut |path| paths.push(json!(path)));
+            json!(paths)
+        };
+        assert_eq!(told(r#"{"a":"x","b":[1,null,"y"]}"#), json!([]));
+        assert_eq!(told(r#"{"a":"\u0000","b":["y",{"c":"x\u0000y"},"\u0000"],"d":1}"#), json!([["a"], ["b", 1, "c"], ["b", 2]]));
+        assert_eq!(told(r#""\u0000""#), json!([[]]));
     }
 
     #[test]

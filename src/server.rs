@@ -73,6 +73,7 @@ impl Server {
         let service = Arc::new(Service {
             stock_photos,
             limits,
+            guest_limits: RateLimits::new(flags.guest_rate_limit_per_minute, 0),
             targets: Targets::new(flags.webhook_allow).asking(names),
             ..assemble(
                 store,
@@ -156,6 +157,7 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
         photos,
         settings,
         limits: RateLimits::new(0, 0),
+        guest_limits: RateLimits::new(0, 0),
         memory: Memory::default(),
         setups: Setups::default(),
         homes: Homes::default(),

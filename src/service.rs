@@ -50,6 +50,8 @@ pub struct Service {
     pub settings: Settings,
     /// Rate limits per credential.
     pub limits: RateLimits,
+    /// Rate limits per stay.
+    pub guest_limits: RateLimits,
     /// What is remembered from one request to the next.
     pub memory: Memory,
     /// Which organizations tokens belong to, for taking turns.

@@ -75,7 +75,8 @@ impl Server {
         }
         command.env("VESTIBULE_LOG", "warn").current_dir(data.path());
         command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", database, "--platform-key", PLATFORM_KEY]);
-        command.args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", RATE_LIMIT]).args(flags);
+        command.args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", RATE_LIMIT]);
+        command.args(["--guest-rate-limit-per-minute", "0"]).args(flags);
         Self::start(command, Some(data))
     }
 

@@ -16,7 +16,7 @@ use crate::manuals;
 use crate::operation::Object;
 use crate::platform::typed;
 use crate::portals::{Resolved, Route};
-use crate::precheck::{self, StayFacts, Step, Targeting, Verdict};
+use crate::precheck::{self, StayFacts, Step, StepType, Targeting, Verdict};
 use crate::scopes::{self, EntityType, Target, TargetKind};
 
 /// What things on the way to the flat are called.
@@ -29,7 +29,7 @@ pub(super) struct Explanation {
     /// The portal that serves the stay.
     portal: ExplainedPortal,
     /// Every step of the organization that the caller may know of, in guest order.
-    steps: Vec<ExplainedItem>,
+    steps: Vec<ExplainedStep>,
     /// Every manual of the organization that the caller may know of, by nickname.
     manuals: Vec<ExplainedItem>,
 }
@@ -52,6 +52,15 @@ struct ExplainedItem {
     reason: Reason,
     /// From what it is assigned to, to the property; empty where nothing reaches it.
     path: Vec<Hop>,
+}
+
+/// A step, what it asks, and why the guest gets it or not.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ExplainedStep {
+    #[serde(flatten)]
+    item: ExplainedItem,
+    step_type: StepType,
 }
 
 /// The one rule that decided.
@@ -78,17 +87,24 @@ impl Reason {
     }
 }
 
-/// Explains what the guest of a reservation sees at a moment.
-pub(super) fn explain(context: &mut Context<'_, '_>, reservation: Uuid, at: Timestamp) -> Result<Explanation> {
+/// Explains what the guest of a reservation sees at a moment; of one step alone where one is named, which the caller must
+/// be able to see (404).
+pub(super) fn explain(context: &mut Context<'_, '_>, reservation: Uuid, at: Timestamp, only: Option<Uuid>) -> Result<Explanation> {
     let stay = Stay::load(context, reservation)?;
     let names = names(context, &stay)?;
-    let steps = steps(context, &stay, &names)?;
-    let manuals = manuals(context, &stay, &names, at)?;
+    let steps = match only {
+        None => precheck::all(context)?,
+        Some(id) => {
+            precheck::check_exists(context, id)?;
+            precheck::one(context, id)?.into_iter().collect()
+        }
+    };
+    let steps = explained_steps(context, steps, &stay, &names)?;
+    let manuals = if only.is_none() { manuals(context, &stay, &names, at)? } else { Vec::new() };
     Ok(Explanation { portal: portal(&stay, &names), steps, manuals })
 }
 
-fn steps(context: &mut Context<'_, '_>, stay: &Stay, names: &Names) -> Result<Vec<ExplainedItem>> {
-    let mut steps = precheck::all(context)?;
+fn explained_steps(context: &mut Context<'_, '_>, mut steps: Vec<Step>, stay: &Stay, names: &Names) -> Result<Vec<ExplainedStep>> {
     let visible = precheck::visible_ids(context, &steps)?;
     steps.retain(|step| visible.contains(&step.id));
     precheckin::sort(&mut steps, stay.portal());
@@ -97,7 +113,8 @@ fn steps(context: &mut Context<'_, '_>, stay: &Stay, names: &Names) -> Result<Ve
     let explained = steps.into_iter().map(|step| {
         let target = assigned.get(&step.id).copied();
         let (is_shown, reason) = judge(&step, target.is_some(), stay, &facts);
-        ExplainedItem { is_shown, reason, path: path(target, stay, names), id: step.id, nickname: step.nickname }
+        let item = ExplainedItem { is_shown, reason, path: path(target, stay, names), id: step.id, nickname: step.nickname };
+        ExplainedStep { item, step_type: step.step_type }
     });
     Ok(explained.collect())
 }
@@ -254,7 +271,7 @@ fn example() -> Value {
             "reason": { "key": "property", "message": "The portal is assigned to the property." },
         },
         "steps": [{
-            "id": "0192f0c1-2345-7abc-8def-0123456789ac", "nickname": "House rules", "isShown": false,
+            "id": "0192f0c1-2345-7abc-8def-0123456789ac", "nickname": "House rules", "stepType": "agreement", "isShown": false,
             "reason": { "key": "min_los", "message": "The stay (1 night) is shorter than minLos (2 nights)." },
             "path": [
                 { "type": "tag", "id": "0192f0c1-2345-7abc-8def-0123456789ad", "name": "Sea view" },

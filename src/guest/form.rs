@@ -69,6 +69,8 @@ pub struct Refused {
     pub form: Form,
     /// With what status.
     pub status: u16,
+    /// Whether the stay holds as much as it may.
+    pub is_full: bool,
     /// What was filled in, as far as it could be read.
     pub fields: Fields,
 }

@@ -25,7 +25,7 @@ pub(super) struct HandedIn {
     submitted_at: Option<Moment>,
     /// The steps the stay gets, in guest order, and after them those that were answered and are no longer shown.
     steps: Vec<HandedInStep>,
-    /// What the guest wrote, oldest first.
+    /// What the guest wrote, oldest first, as much as a guest may write; `listGuestMessages` pages it.
     messages: Vec<Message>,
 }
 
@@ -89,6 +89,6 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<H
         status,
         submitted_at: submitted.map(|(_, at)| at),
         steps: shown.chain(earlier).collect(),
-        messages: messages::of(context, reservation)?,
+        messages: messages::latest(context, reservation)?,
     })
 }

@@ -1,9 +1,12 @@
 //! What guests write to their hosts.
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use store::Row;
 use uuid::Uuid;
 
+use super::bounds;
 use super::stay::Stay;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -13,8 +16,18 @@ use crate::values;
 store::statements! {
     /// A new message.
     INSERT_MESSAGE = "insert into guest_message (organization_id, id, reservation_id, text, created_at) values (?1, ?2, ?3, ?4, ?5)";
-    /// The messages of a stay, oldest first.
-    MESSAGES = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2 order by created_at, id";
+    /// How many messages a stay has, and when the latest was taken.
+    WRITTEN = "select count(*), max(created_at) from guest_message where organization_id = ?1 and reservation_id = ?2";
+    /// The latest messages of a stay, oldest first.
+    LATEST = "select id, text, created_at from (
+            select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
+            order by created_at desc, id desc limit ?3
+        ) as latest order by created_at, id";
+    /// The messages of a stay behind one, oldest first.
+    BEHIND = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
+        and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";
+    /// When a message of a stay was taken.
+    TAKEN_AT = "select created_at from guest_message where organization_id = ?1 and id = ?2 and reservation_id = ?3";
     /// Forgets the messages of a stay that is gone.
     FORGET_MESSAGES = "delete from guest_message where organization_id = ?1 and reservation_id = ?2";
 }
@@ -28,19 +41,42 @@ pub struct Message {
     created_at: Moment,
 }
 
-/// Takes a message from a guest; 403 where the portal's chat is off.
+/// Takes a message from a guest; 403 where the portal's chat is off, 400 where the stay has as many as it may.
+///
+/// Messages of a stay are at least 1 ms apart, in the order in which they were taken, whichever node took them: who reads on
+/// from the last one misses none.
 pub(super) fn send(context: &mut Context<'_, '_>, stay: &Stay, text: String) -> Result<Message> {
     if !stay.portal().is_some_and(|portal| portal.is_chat_enabled) {
         return Err(Error::forbidden("Chat is switched off."));
     }
-    let (id, created_at) = (context.new_id(), Moment(context.now()));
+    let written = context.row(&WRITTEN, values![stay.id])?.ok_or_else(|| Error::internal("a count without a row"))?;
+    if written.get::<i64>(0)? >= bounds::MESSAGES {
+        return Err(bounds::too_many_messages());
+    }
+    let (id, now) = (context.new_id(), context.now());
+    let created_at = written.get::<Option<Timestamp>>(1)?.map_or(Moment(now), |latest| Moment(latest).advanced_to(now));
     context.execute(&INSERT_MESSAGE, values![id, stay.id, text.as_str(), created_at])?;
     Ok(Message { id, text, created_at })
 }
 
-/// The messages of a stay, oldest first.
-pub(super) fn of(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<Message>> {
-    let rows = context.rows(&MESSAGES, values![reservation])?;
+/// The latest messages of a stay, oldest first: all of them, but for a stay that had more before there was a bound.
+pub(super) fn latest(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<Message>> {
+    read(&context.rows(&LATEST, values![reservation, bounds::MESSAGES])?)
+}
+
+/// So many messages of a stay, oldest first, from the one behind `after` on; 404 where that is no message of the stay.
+pub(super) fn page(context: &mut Context<'_, '_>, reservation: Uuid, after: Option<Uuid>, limit: u32) -> Result<Vec<Message>> {
+    let (moment, id) = match after {
+        None => (Timestamp::UNIX_EPOCH, Uuid::nil()),
+        Some(id) => {
+            let row = context.row(&TAKEN_AT, values![id, reservation])?.ok_or_else(|| Error::not_found("Message"))?;
+            (row.get(0)?, id)
+        }
+    };
+    read(&context.rows(&BEHIND, values![reservation, moment, id, limit])?)
+}
+
+fn read(rows: &[Row]) -> Result<Vec<Message>> {
     rows.iter().map(|row| Ok(Message { id: row.get(0)?, text: row.get(1)?, created_at: Moment(row.get(2)?) })).collect()
 }
 

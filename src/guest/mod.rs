@@ -1,5 +1,6 @@
 //! What this guest of this flat sees now.
 
+mod bounds;
 mod explain;
 pub mod form;
 mod handed_in;
@@ -14,9 +15,10 @@ mod stay;
 mod view;
 mod words;
 
+pub use bounds::is_reached;
 pub use manuals::{ManualCategoryView, ManualView};
 pub(crate) use operations::{forget_stay, operations, stay_token, stay_url};
-pub use page::{render, render_missing};
+pub use page::{render, render_busy, render_missing};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
 pub use setup::Setups;
 pub use view::{GuestView, language_of};

@@ -13,7 +13,7 @@ use super::handed_in::{self, HandedIn};
 use super::messages::{self, Message};
 use super::precheckin::{Precheckin, StepView};
 use super::setup::{self, Setup};
-use super::stay::Stay;
+use super::stay::{Stay, reservation};
 use super::view::{GuestView, PrecheckinView, precheckin_view, view};
 use crate::access::{Credential, Permission};
 use crate::context::Context;
@@ -24,6 +24,9 @@ use crate::moment::Moment;
 use crate::operation::{ById, Needs, Object, Operation};
 use crate::platform::{Kind, get_record};
 use crate::values;
+
+/// Messages of a page where no limit is given.
+const MESSAGES_PAGE: u32 = 50;
 
 store::statements! {
     /// The stay token of a reservation.
@@ -70,11 +73,36 @@ struct SendMessage {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ReadMessages {
+    #[expect(dead_code, reason = "the caller is identified by it")]
+    token: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListMessages {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    reservation_id: Uuid,
+    /// The message to read on from; from the first where it is left out.
+    #[serde(default)]
+    after: Option<Uuid>,
+    /// How many at the most; 50 where it is left out.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 200))]
+    limit: Option<u32>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ExplainGuestView {
     id: Uuid,
     /// Another moment to explain; now where it is left out.
     #[serde(default)]
     at: Option<Moment>,
+    /// Only this step is explained, and no manual.
+    #[serde(default)]
+    step_id: Option<Uuid>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -106,6 +134,13 @@ pub(crate) fn operations() -> Vec<Operation> {
             .creates()
             .touches_stream()
             .run(send),
+        Operation::guest("listOwnMessages", Method::GET, "/stays/{token}/messages")
+            .summary("What the guest has written to the host, oldest first")
+            .run(|context, _: ReadMessages| {
+                let id = own_reservation(context)?;
+                reservation(context, id)?;
+                messages::latest(context, id)
+            }),
         Operation::public("getGuestLink", Method::GET, "/reservations/{id}/guest-link", reads)
             .summary("The link that opens a reservation's guest portal")
             .run(|context, input: ById| {
@@ -118,13 +153,19 @@ pub(crate) fn operations() -> Vec<Operation> {
             .run(|context, input: ExplainGuestView| -> Result<Explanation> {
                 get_record(context, Kind::Reservation, input.id)?;
                 let at = input.at.map_or_else(|| context.now(), |at| at.0);
-                explain(context, input.id, at)
+                explain(context, input.id, at, input.step_id)
             }),
         Operation::platform("getPrecheckin", Method::GET, "/organizations/{organizationId}/reservations/{reservationId}/precheckin")
             .summary("What a guest has handed in, and how it is to be acted on")
             .run(|context, input: OneReservation| -> Result<HandedIn> {
                 get_record(context, Kind::Reservation, input.reservation_id)?;
                 handed_in::read(context, input.reservation_id)
+            }),
+        Operation::platform("listGuestMessages", Method::GET, "/organizations/{organizationId}/reservations/{reservationId}/messages")
+            .summary("What a guest has written to the host, oldest first")
+            .run(|context, input: ListMessages| -> Result<Vec<Message>> {
+                get_record(context, Kind::Reservation, input.reservation_id)?;
+                messages::page(context, input.reservation_id, input.after, input.limit.unwrap_or(MESSAGES_PAGE))
             }),
     ]
 }
@@ -137,8 +178,8 @@ fn own_reservation(context: &Context<'_, '_>) -> Result<Uuid> {
 
 /// The stay whose token the caller has, and what is set up for it.
 fn own_stay(context: &mut Context<'_, '_>, language: Option<&str>) -> Result<(Stay, Arc<Setup>)> {
-    let reservation = own_reservation(context)?;
-    setup::visit(context, reservation, language)
+    let id = own_reservation(context)?;
+    setup::visit(context, id, language)
 }
 
 fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
@@ -163,8 +204,8 @@ fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
 }
 
 fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
-    let reservation = own_reservation(context)?;
-    let stay = Stay::load(context, reservation)?;
+    let id = own_reservation(context)?;
+    let stay = Stay::load(context, id)?;
     messages::send(context, &stay, input.text.0)
 }
 

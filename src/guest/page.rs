@@ -13,6 +13,7 @@ use super::view::{GuestView, language_of};
 use super::words::{self, FormWords, PageWords};
 use crate::error::{Error, Result};
 use crate::precheck::{QuestionKind, StepType};
+use crate::translations::ENGLISH;
 
 #[derive(Template)]
 #[template(path = "stay.html")]
@@ -34,6 +35,7 @@ struct Stay<'v> {
 #[derive(Template)]
 #[template(path = "stay_missing.html")]
 struct Missing<'m> {
+    language: &'m str,
     message: &'m str,
 }
 
@@ -162,7 +164,13 @@ pub fn render(view: &GuestView, path: &str, visit: &Visit, refused: Option<&Refu
 
 /// The page where there is no stay to show.
 pub fn render_missing(message: &str) -> Result<String> {
-    Missing { message }.render().map_err(Error::internal)
+    Missing { language: ENGLISH, message }.render().map_err(Error::internal)
+}
+
+/// The page where it has been asked for too often, in the language that was asked for: whose stay it is has not been looked at.
+pub fn render_busy(asked: Option<&str>) -> Result<String> {
+    let language = asked.and_then(crate::format::language).unwrap_or_else(|| ENGLISH.into());
+    Missing { language: &language, message: words::busy(&language) }.render().map_err(Error::internal)
 }
 
 /// What stands under a heading, but for what has neither a title nor anything in it; `untitled` heads what has none.
@@ -223,7 +231,7 @@ impl<'v> Shown<'v> {
     }
 
     fn alert(&self, refused: &Refused) -> &'static str {
-        words::refusal(refused.form, refused.status, self.is_submitted(), self.language)
+        words::refusal(refused, self.is_submitted(), self.language)
     }
 
     /// What to say of a refusal at the head of the page, for want of its form.

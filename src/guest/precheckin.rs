@@ -10,6 +10,8 @@ use serde_json::Value;
 use store::Json;
 use uuid::Uuid;
 
+use super::bounds;
+use super::setup::length_of;
 use super::stay::{Flat, Stay};
 use super::words;
 use crate::context::Context;
@@ -144,12 +146,20 @@ impl Precheckin {
         Ok(())
     }
 
-    /// Saves the answers to a step: 404 for one that is not shown, 409 once submitted, 400 for answers that do not fit it.
+    /// Bytes of all that was answered.
+    fn held(&self) -> u64 {
+        let earlier = self.earlier.values().map(|(answers, _)| answers);
+        self.steps.iter().filter_map(Asked::answers).chain(earlier).map(length_of).sum()
+    }
+
+    /// Saves the answers to a step: 404 for one that is not shown, 409 once submitted, 400 for answers that do not fit it,
+    /// and where the stay would hold more of them than it may. What makes it less is always taken.
     pub(super) fn save(&mut self, context: &mut Context<'_, '_>, stay: &Stay, step: Uuid, answers: Object) -> Result<&Asked> {
         let is_shown = self.steps.iter().any(|asked| asked.step.id == step);
         if is_shown {
             self.require_open()?;
         }
+        let held = self.held();
         let asked = self.steps.iter_mut().find(|asked| asked.step.id == step).ok_or_else(|| Error::not_found("Step"))?;
         let mut issues = precheck::answer_issues(&asked.step, &answers);
         if !issues.is_empty() {
@@ -157,6 +167,10 @@ impl Precheckin {
                 issue.path.insert(0, "answers".into());
             }
             return Err(Error::issues(issues));
+        }
+        let (before, after) = (asked.answers().map_or(0, length_of), length_of(&answers));
+        if after > before && held - before + after > bounds::ANSWERS {
+            return Err(bounds::too_long_answers());
         }
         let now = Moment(context.now());
         context.execute(&PUT_ANSWER, values![stay.id, step, now, store::Value::json(&answers)?])?;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::manuals::{Shelves, Stock};
@@ -129,11 +130,16 @@ impl Setup {
     fn length(&self) -> u64 {
         let flat = self.flat.as_ref().map(|flat| (&flat.property, flat.portal()));
         let steps: Vec<&Step> = self.steps.iter().map(AsRef::as_ref).collect();
-        let mut length = Length(0);
-        // Counting cannot fail; what were left out would only be thought lighter than it is.
-        let _ = serde_json::to_writer(&mut length, &(flat, &self.branding, steps, &self.texts, &self.shelves));
-        length.0
+        length_of(&(flat, &self.branding, steps, &self.texts, &self.shelves))
     }
+}
+
+/// How many bytes a value takes as JSON.
+pub(super) fn length_of(value: &impl Serialize) -> u64 {
+    let mut length = Length(0);
+    // Counting cannot fail; what were left out would only be thought lighter than it is.
+    let _ = serde_json::to_writer(&mut length, value);
+    length.0
 }
 
 /// Counts what is written to it.

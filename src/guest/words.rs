@@ -1,6 +1,6 @@
 //! The built-in texts guests read where an organization has written none of its own.
 
-use super::form::Form;
+use super::form::{Form, Refused};
 use super::precheckin::PrecheckinStatus;
 use crate::precheck::{StepType, YesNo};
 
@@ -303,8 +303,19 @@ pub fn what_happens(step_type: StepType, language: &str) -> Option<&'static str>
 
 /// What the page says of a form that was refused. The refusal's own message is for programs, and in English.
 #[must_use]
-pub fn refusal(form: Form, status: u16, is_submitted: bool, language: &str) -> &'static str {
-    let words = match (status, form) {
+pub fn refusal(refused: &Refused, is_submitted: bool, language: &str) -> &'static str {
+    let words = match (refused.status, refused.form) {
+        (400, Form::Message) if refused.is_full => Builtin {
+            en: "You have sent as many messages as this page takes. Please contact your host in another way.",
+            es: "Ya has enviado tantos mensajes como admite esta página. Contacta con tu anfitrión por otro medio.",
+            fr: "Vous avez envoyé autant de messages que cette page en accepte. Contactez votre hôte par un autre moyen.",
+        },
+        (400, _) if refused.is_full => Builtin {
+            en: "This is more than can be saved for your stay. Please shorten what you wrote.",
+            es: "Es más de lo que se puede guardar para tu estancia. Acorta lo que has escrito.",
+            fr: "C’est plus que ce qui peut être enregistré pour votre séjour. Raccourcissez ce que vous avez écrit.",
+        },
+        (429, _) => return busy(language),
         (400, Form::Message) => Builtin {
             en: "The message could not be sent. It must be neither empty nor too long.",
             es: "No se ha podido enviar el mensaje. No puede estar vacío ni ser demasiado largo.",
@@ -345,6 +356,17 @@ pub fn refusal(form: Form, status: u16, is_submitted: bool, language: &str) -> &
             es: "No ha funcionado. Inténtalo de nuevo dentro de un momento.",
             fr: "Cela n’a pas fonctionné. Réessayez dans un instant.",
         },
+    };
+    words.in_language(language)
+}
+
+/// What the page says where it has been asked for too often.
+#[must_use]
+pub fn busy(language: &str) -> &'static str {
+    let words = Builtin {
+        en: "This page has been asked for too often in a short time. Please wait a minute and try again.",
+        es: "Se ha pedido esta página demasiadas veces en poco tiempo. Espera un minuto y vuelve a intentarlo.",
+        fr: "Cette page a été demandée trop souvent en peu de temps. Merci de patienter une minute avant de réessayer.",
     };
     words.in_language(language)
 }

@@ -43,6 +43,7 @@ pub fn search(query: Option<&str>, limit: usize) -> Found {
 struct SearchCoverIcons {
     /// A part of the name, in either case. Without it every icon matches.
     #[serde(default)]
+    #[schemars(length(max = 200))]
     query: Option<String>,
     /// How many icons at the most.
     #[serde(default = "default_limit")]

@@ -1,4 +1,4 @@
-//! listPortalManuals, listPortalManualsByProperty, createPortalManual, updatePortalManual.
+//! listPortalManuals, listPortalManualsByProperty, getPortalManual, createPortalManual, updatePortalManual.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::error::{Error, Issue, Result, Step};
 use crate::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
 use crate::moment::Moment;
-use crate::operation::{Basis, Needs, Object, Operation};
+use crate::operation::{Basis, ById, Needs, Object, Operation};
 use crate::platform::{Kind, Property, exists, linked_from, remove_record, save_record, typed};
 use crate::portals::Coverage;
 use crate::scopes::{self, EntityType, Target, TargetKind};
@@ -104,6 +104,10 @@ pub(super) fn operations() -> Vec<Operation> {
         .summary("List the manuals that reach a property, as its portal orders them")
         .kept(Basis::Configuration)
         .run(list_of_property),
+        Operation::public("getPortalManual", Method::GET, "/portal-manuals/{id}", Needs::Permission(ViewGuides))
+            .summary("Read a manual as the list shows it")
+            .kept(Basis::Configuration)
+            .run(get),
         Operation::public("createPortalManual", Method::POST, "/portal-manuals", Needs::Permission(ModifyGuides))
             .summary("Create a manual")
             .creates()
@@ -150,6 +154,13 @@ fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualR
     }
     let visible = visible::visible_ids(context, rows.iter().map(|row| row.manual.answered.id))?;
     Ok(rows.into_iter().filter(|row| visible.contains(&row.manual.answered.id)).map(ManualRow::from).collect())
+}
+
+/// The row of the list; 404 for a manual that the list does not have for this caller.
+fn get(context: &mut Context<'_, '_>, input: ById) -> Result<ManualRow> {
+    visible::check_exists(context, input.id)?;
+    let found = records::among(context, vec![input.id])?;
+    found.into_iter().next().map(ManualRow::from).ok_or_else(|| Error::not_found("Manual"))
 }
 
 /// 404 for a property that is not there; for a limited caller an empty list, whether it is there or not.

@@ -15,6 +15,9 @@ use serde_json::{Map, Value, json};
 use crate::error::{Issue, Step};
 use crate::platform::VerificationStatus;
 
+/// Windows, channels or statuses in a rule at the most.
+const MOST: usize = 100;
+
 /// The kinds of rules, in the order of the spec's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
@@ -64,7 +67,7 @@ impl Category {
         };
         let unit = || json!({ "type": "string", "enum": ["day", "hour"], "description": "Day where it is left out." });
         let date = || json!({ "type": "string", "format": "date" });
-        let channels = || json!({ "type": "array", "items": { "type": "string", "minLength": 1, "maxLength": 200 } });
+        let channels = || json!({ "type": "array", "maxItems": MOST, "items": { "type": "string", "minLength": 1, "maxLength": 200 } });
         match self {
             Self::RelativeDate => vec![
                 ("startDateRelativeType", anchor()),
@@ -81,7 +84,7 @@ impl Category {
                     "required": ["startDate", "endDate"],
                     "additionalProperties": false,
                 });
-                vec![("seasonalWindows", json!({ "type": "array", "minItems": 1, "items": window }))]
+                vec![("seasonalWindows", json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": window }))]
             }
             Self::LengthOfStay => vec![("lengthOfStayFromDays", number()), ("lengthOfStayToDays", number())],
             Self::BookingSource => vec![
@@ -91,7 +94,7 @@ impl Category {
             ],
             Self::VerificationStatus => {
                 let status = json!({ "type": "string", "enum": VerificationStatus::ALL.map(VerificationStatus::name) });
-                vec![("verificationStatuses", json!({ "type": "array", "minItems": 1, "items": status }))]
+                vec![("verificationStatuses", json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": status }))]
             }
         }
     }
@@ -282,7 +285,7 @@ impl JsonSchema for VisibilityRules {
                 "required": ["ruleCategory", "sourceRuleType"],
             },
             "then": {
-                "properties": { "includedBookingSources": { "type": "array", "minItems": 1 } },
+                "properties": { "includedBookingSources": { "type": "array", "minItems": 1, "maxItems": MOST } },
                 "required": ["includedBookingSources"],
             },
         }));

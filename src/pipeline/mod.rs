@@ -235,11 +235,15 @@ fn admit(
     agreed: Option<Standing>,
     standing: &mut Option<Standing>,
 ) -> Result<()> {
-    if let (Surface::Public, Caller::Tenant(identified)) = (operation.surface, caller) {
-        *standing = agreed.or_else(|| service.limits.take(identified.owner(), service.clock.elapsed(), now));
-        if standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
-            return Err(Kind::RateLimit.into());
+    let elapsed = service.clock.elapsed();
+    *standing = match (operation.surface, caller) {
+        (Surface::Public, Caller::Tenant(identified)) => agreed.or_else(|| service.limits.take(identified.owner(), elapsed, now)),
+        (Surface::Guest, Caller::Tenant(identified)) => service.guest_limits.take(identified.owner(), elapsed, now),
         }
+        _ => None,
+    };
+    if standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
+        return Err(Kind::RateLimit.into());
     }
     permit(operation, caller.access())
 }

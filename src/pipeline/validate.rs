@@ -1,7 +1,9 @@
 //! A request against the published JSON Schema of its operation, every failing field reported at once.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::BuildHasher as _;
 
 use jiff::Timestamp;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Failure};
@@ -9,8 +11,9 @@ use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
 
 use super::request::Arguments;
-use crate::error::{Error, Issue, Result, Step};
+use crate::error::{Error, Issue, MOST_ISSUES, Result, Step};
 use crate::format::{self, Contextual};
+use crate::json;
 use crate::moment::Moment;
 use crate::operation::{Operation, Rules, inline_generator};
 use crate::service::Service;
@@ -21,20 +24,46 @@ pub struct Shape {
     validator: Validator,
     contextual: Vec<(Vec<String>, Contextual)>,
     trimmed: Vec<Vec<String>>,
+    lists: Vec<(Vec<Turn>, usize)>,
     answer_fields: BTreeSet<String>,
 }
 
-/// Failing fields, one issue each: the first that is found.
-#[derive(Default)]
-struct Issues(BTreeMap<Vec<Step>, String>);
+/// Failing fields, one issue each: the first that is found. As many as a refusal names, and a count of the others.
+struct Issues {
+    /// How far down a path leads: a query parameter is named as a whole, whichever of its values fails.
+    depth: usize,
+    named: BTreeMap<Vec<Step>, String>,
+    /// The fingerprints of the paths that are only counted, so that each counts once.
+    counted: HashSet<u64>,
+    fingerprints: RandomState,
+}
 
 impl Issues {
-    fn add(&mut self, path: Vec<Step>, message: impl Into<String>) {
-        self.0.entry(path).or_insert_with(|| message.into());
+    fn of(operation: &Operation) -> Self {
+        let depth = if operation.has_body() { usize::MAX } else { 1 };
+        Self { depth, named: BTreeMap::new(), counted: HashSet::new(), fingerprints: RandomState::new() }
+    }
+
+    fn add(&mut self, mut path: Vec<Step>, message: impl Into<String>) {
+        path.truncate(self.depth);
+        if self.named.len() < MOST_ISSUES {
+            self.named.entry(path).or_insert_with(|| message.into());
+        } else if !self.named.contains_key(&path) {
+            self.counted.insert(self.fingerprints.hash_one(&path));
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.named.is_empty()
+    }
+
+    /// Whether something is wrong that is not named. What else is wrong is not looked for then.
+    fn is_over(&self) -> bool {
+        !self.counted.is_empty()
     }
 
     fn concerns(&self, path: &[Step]) -> bool {
-        self.0.keys().any(|failing| path.starts_with(failing) || failing.starts_with(path))
+        self.named.keys().any(|failing| path.starts_with(failing) || failing.starts_with(path))
     }
 
     /// The names of the fields in which something was found wrong.
@@ -43,16 +72,16 @@ impl Issues {
             ["data", name, ..] | [name, ..] => Some(name),
             [] => None,
         };
-        self.0.keys().filter_map(|path| name(path)).collect()
+        self.named.keys().filter_map(|path| name(path)).collect()
     }
 
     /// The input without the fields in which something was found wrong.
     fn without_failing<'i>(&self, input: &'i Value) -> Cow<'i, Value> {
-        if self.0.is_empty() {
+        if self.is_empty() {
             return Cow::Borrowed(input);
         }
         let mut rest = input.clone();
-        for path in self.0.keys() {
+        for path in self.named.keys() {
             if let Some((name, above)) = fields(path).split_last()
                 && let Some(object) = above.iter().try_fold(&mut rest, |value, key| value.get_mut(key))
             {
@@ -64,7 +93,7 @@ impl Issues {
 
     /// Adds what rules say of the input, as far as nothing is wrong with what they look at.
     fn judge(&mut self, rules: Option<&Rules>, input: &Value) {
-        let Some(rules) = rules else { return };
+        let Some(rules) = rules.filter(|_| !self.is_over()) else { return };
         let found = rules(&self.without_failing(input), &self.failing());
         for Issue { path, message } in found {
             if !self.concerns(&path) {
@@ -73,21 +102,12 @@ impl Issues {
         }
     }
 
-    /// A query parameter is named as a whole, whichever of its values fails.
-    fn of_parameters(self) -> Self {
-        let mut whole = Self::default();
-        for (mut path, message) in self.0 {
-            path.truncate(1);
-            whole.add(path, message);
-        }
-        whole
-    }
-
     fn into_result(self) -> Result<()> {
-        if self.0.is_empty() {
+        if self.is_empty() {
             return Ok(());
         }
-        Err(Error::issues(self.0.into_iter().map(|(path, message)| Issue { path, message }).collect()))
+        let issues = self.named.into_iter().map(|(path, message)| Issue { path, message });
+        Err(Error::issues_and(issues.collect(), self.counted.len()))
     }
 }
 
@@ -107,11 +127,13 @@ impl Shape {
         let fields = schema["properties"].as_object().cloned().unwrap_or_default().into_iter().collect();
         let mut notes = Notes::default();
         notes.collect(&schema, &mut Vec::new());
+        notes.measure(&schema, &mut Vec::new());
         Self {
             fields,
             validator: validator.unwrap_or_else(|error| panic!("the input schema of {} compiles: {error}", operation.id)),
             contextual: notes.contextual,
             trimmed: notes.trimmed,
+            lists: notes.lists.into_iter().filter_map(|(path, most)| Some((path, most?))).collect(),
             answer_fields: operation.answer_fields(),
         }
     }
@@ -145,20 +167,21 @@ impl Shape {
     }
 
     fn examine(&self, operation: &Operation, arguments: &Arguments, country: &str, now: Timestamp) -> Result<(Value, Issues)> {
-        let mut issues = Issues::default();
+        let mut issues = Issues::of(operation);
         let mut input = self.gather(operation, arguments, &mut issues)?;
         for path in &self.trimmed {
             if let Some(Value::String(text)) = at_mut(&mut input, path) {
                 *text = text.trim().to_owned();
             }
         }
+        json::null_characters(&input, &mut |path| issues.add(path, "must not contain U+0000"));
+        for (path, most) in &self.lists {
+            cut(&mut input, path, most + 1);
+        }
         for error in self.validator.iter_errors(&input) {
             self.report(&error, &mut issues);
         }
         issues.judge(operation.checks.as_deref(), &input);
-        if !operation.has_body() {
-            issues = issues.of_parameters();
-        }
         let judged =
             [(Contextual::Phone, judge_phone as fn(&str, &str, Timestamp) -> Result<(), String>), (Contextual::Future, judge_future)];
         for (kind, judge) in judged {
@@ -170,7 +193,7 @@ impl Shape {
                 }
             }
         }
-        if !issues.0.is_empty() {
+        if !issues.is_empty() {
             issues.judge(operation.rules.as_deref(), &input);
         }
         Ok((input, issues))
@@ -178,7 +201,7 @@ impl Shape {
 
     /// The contextual fields of some kind in which nothing has been found wrong yet.
     fn open_fields(&self, issues: &Issues, wanted: impl Fn(Contextual) -> bool) -> Vec<(&[String], Vec<Step>)> {
-        let fields = self.contextual.iter().filter(|(_, kind)| wanted(*kind));
+        let fields = self.contextual.iter().filter(|(_, kind)| wanted(*kind) && !issues.is_over());
         let steps = |path: &[String]| path.iter().map(|key| Step::from(key.as_str())).collect::<Vec<_>>();
         fields.map(|(path, _)| (path.as_slice(), steps(path))).filter(|(_, steps)| !issues.concerns(steps)).collect()
     }
@@ -298,6 +321,8 @@ fn describe(kind: &Failure) -> Cow<'static, str> {
         Failure::MaxLength { limit } => format!("must have at most {limit} characters").into(),
         Failure::MinItems { limit } => format!("must have at least {limit} items").into(),
         Failure::MaxItems { limit } => format!("must have at most {limit} items").into(),
+        Failure::MaxProperties { limit } => format!("must have at most {limit} fields").into(),
+        Failure::PropertyNames { error } => format!("has a field whose name {}", describe(error.kind())).into(),
         Failure::UniqueItems => "must not name anything twice".into(),
         Failure::Minimum { limit } => format!("must be at least {limit}").into(),
         Failure::Maximum { limit } => format!("must be at most {limit}").into(),
@@ -327,9 +352,6 @@ fn from_query(sent: &[&str], schema: &Value) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Err("must not be blank".into());
     }
-    if text.contains('\0') {
-        return Err("must not contain U+0000".into());
-    }
     if is("boolean") {
         return match text.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" => Ok(Value::Bool(true)),
@@ -355,14 +377,69 @@ fn judge_future(text: &str, _: &str, now: Timestamp) -> Result<(), String> {
     }
 }
 
-/// What a schema notes beside the vocabulary of JSON Schema, by the path of the field.
+/// A turn on the way to a list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    /// A field.
+    Key(String),
+    /// Every item of a list.
+    Each,
+}
+
+/// Cuts the lists at a path to a length.
+///
+/// It is one more than a list may have, so that the schema finds it too long, and does not find fault with each of however
+/// many items there are.
+fn cut(value: &mut Value, path: &[Turn], length: usize) {
+    match (path.split_first(), value) {
+        (None, Value::Array(items)) => items.truncate(length),
+        (Some((Turn::Key(name), rest)), Value::Object(fields)) => {
+            if let Some(field) = fields.get_mut(name) {
+                cut(field, rest, length);
+            }
+        }
+        (Some((Turn::Each, rest)), Value::Array(items)) => items.iter_mut().for_each(|item| cut(item, rest, length)),
+        _ => {}
+    }
+}
+
+/// What a schema notes beside the vocabulary of JSON Schema, by the path of the field; and how long lists may be.
 #[derive(Default)]
 struct Notes {
     contextual: Vec<(Vec<String>, Contextual)>,
     trimmed: Vec<Vec<String>>,
+    /// None where a list of any length may stand.
+    lists: BTreeMap<Vec<Turn>, Option<usize>>,
 }
 
 impl Notes {
+    /// Notes the greatest length that a schema allows lists to have, outer ones first.
+    fn measure(&mut self, schema: &Value, path: &mut Vec<Turn>) {
+        let names_array = |kind: &Value| kind == "array" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"));
+        if names_array(&schema["type"]) {
+            let most = schema["maxItems"].as_u64().and_then(|most| usize::try_from(most).ok());
+            let noted = self.lists.entry(path.clone()).or_insert(most);
+            *noted = (*noted).zip(most).map(|(one, other)| one.max(other));
+        }
+        let mut below = |turn: Turn, schema: &Value| {
+            path.push(turn);
+            self.measure(schema, path);
+            path.pop();
+        };
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            below(Turn::Key(name.clone()), field);
+        }
+        if schema["items"].is_object() {
+            below(Turn::Each, &schema["items"]);
+        }
+        for branch in ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|part| schema[part].as_array()).flatten() {
+            self.measure(branch, path);
+        }
+        if schema["then"].is_object() {
+            self.measure(&schema["then"], path);
+        }
+    }
+
     fn collect(&mut self, schema: &Value, path: &mut Vec<String>) {
         if let Some(kind) = schema["format"].as_str().and_then(Contextual::named) {
             self.contextual.push((path.clone(), kind));

@@ -195,6 +195,7 @@ pub struct PortalFields {
     pub is_wallet_pass_enabled: Field<bool>,
     pub is_special_offer_active: Field<bool>,
     pub special_offer_url: Field<Option<HttpUrl>>,
+    #[schemars(length(max = 100))]
     pub excluded_quick_access_types: Field<Option<Vec<Tile>>>,
     pub branding_id: Field<Option<Uuid>>,
     pub special_offer_title: Field<Option<Copy200>>,

@@ -1,8 +1,9 @@
 //! The writable fields of a step, and the rules on them together (spec: createPrecheckStep, updatePrecheckStep).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -12,7 +13,7 @@ use super::question::QuestionInput;
 use super::step::{AgreementType, PricingBasis, Step, StepType};
 use super::targeting::InclusionType;
 use crate::error::Issue;
-use crate::field::{Age, Cents, Count, Creatable, Field, Language, Text200, Text50000};
+use crate::field::{Age, Cents, Count, Creatable, Field, Language, Text200, Text50000, UpTo200};
 
 /// The writable fields of a step.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -41,9 +42,9 @@ pub struct StepFields {
     pub lead_time_min_days: Field<Option<Count>>,
     pub lead_time_max_days: Field<Option<Count>>,
     pub inclusion_type: Field<Option<InclusionType>>,
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = 100))]
     pub excluded_sources: Field<Option<Vec<Text200>>>,
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = 100))]
     pub included_sources_returning: Field<Option<Vec<Text200>>>,
     pub is_returning_guest_excluded: Field<bool>,
     pub is_always_shown: Field<bool>,
@@ -73,13 +74,43 @@ pub struct StepFields {
     pub is_mandatory_signing: Field<bool>,
     pub fees_payment_account_id: Field<Option<Uuid>>,
     pub guest_description_ml_text_id: Field<Option<Uuid>>,
-    pub esign_prefill_values: Field<Option<BTreeMap<String, String>>>,
+    pub esign_prefill_values: Field<Option<PrefillValues>>,
     pub background_check_account_id: Field<Option<Uuid>>,
     #[schemars(length(max = 100))]
-    pub required_guest_fields: Field<Option<Vec<String>>>,
+    pub required_guest_fields: Field<Option<Vec<UpTo200>>>,
     #[schemars(length(max = 100))]
-    pub required_document_types: Field<Option<Vec<String>>>,
-    pub authority_provider: Field<Option<String>>,
+    pub required_document_types: Field<Option<Vec<UpTo200>>>,
+    pub authority_provider: Field<Option<UpTo200>>,
+}
+
+/// What the fields of an electronic signature are filled in with beforehand, by their names.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+pub struct PrefillValues(BTreeMap<String, String>);
+
+impl JsonSchema for PrefillValues {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "PrefillValues".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "maxProperties": 100,
+            "propertyNames": { "type": "string", "maxLength": 200 },
+            "additionalProperties": { "type": "string", "maxLength": 1000 },
+        })
+    }
+}
+
+impl From<PrefillValues> for BTreeMap<String, String> {
+    fn from(values: PrefillValues) -> Self {
+        values.0
+    }
 }
 
 impl Creatable for StepFields {
@@ -129,11 +160,11 @@ impl StepFields {
 
     /// Overwrites everything that was sent but the heading's text and the questions, which are more than a value.
     pub fn apply(self, step: &mut Step) {
-        let texts = |field: Field<Option<Vec<Text200>>>, target: &mut Option<Vec<String>>| {
+        fn texts<T: Into<String>>(field: Field<Option<Vec<T>>>, target: &mut Option<Vec<String>>) {
             if let Some(value) = field.into_sent() {
-                *target = value.map(|texts| texts.into_iter().map(String::from).collect());
+                *target = value.map(|texts| texts.into_iter().map(Into::into).collect());
             }
-        };
+        }
         self.nickname.apply(&mut step.nickname);
         self.step_type.apply(&mut step.step_type);
         self.is_active.apply(&mut step.is_active);
@@ -193,11 +224,11 @@ impl StepFields {
         self.fees_payment_account_id.apply(&mut write_only.fees_payment_account_id);
         self.guest_description_ml_text_id.apply(&mut write_only.guest_description_ml_text_id);
         self.contract_template_text.apply_as(&mut write_only.contract_template_text);
-        self.esign_prefill_values.apply(&mut write_only.esign_prefill_values);
+        self.esign_prefill_values.apply_as(&mut write_only.esign_prefill_values);
         self.background_check_account_id.apply(&mut write_only.background_check_account_id);
-        self.required_guest_fields.apply(&mut write_only.required_guest_fields);
-        self.required_document_types.apply(&mut write_only.required_document_types);
-        self.authority_provider.apply(&mut write_only.authority_provider);
+        texts(self.required_guest_fields, &mut write_only.required_guest_fields);
+        texts(self.required_document_types, &mut write_only.required_document_types);
+        self.authority_provider.apply_as(&mut write_only.authority_provider);
     }
 
     /// Which ends of a window were sent: where the blame for turning it around lies.

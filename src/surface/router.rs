@@ -237,7 +237,7 @@ async fn stay_page(State(service): State<Arc<Service>>, params: PathParams, requ
     let visit = Visit::of(&request.query);
     let mut response = match ask::<GuestView>(&service, "getStay", request).await {
         Ok(view) => page(200, guest::render(&view, &path, &visit, None), id),
-        Err(refusal) => missing_page(&refusal, id),
+        Err(refusal) => missing_page(&refusal, visit.language.as_deref(), id),
     };
     response.extensions_mut().insert(Served("getStayPage"));
     response
@@ -265,7 +265,7 @@ async fn stay_form(form: Form, State(service): State<Arc<Service>>, params: Path
     let asked = visit.language.iter().map(|language| ("language".to_owned(), language.clone())).collect();
     let looking = page_request(id, &token, None, asked, Body::empty());
     let mut response = match ask::<GuestView>(&service, "getStay", looking).await {
-        Err(refusal) => missing_page(&refusal, id),
+        Err(refusal) => missing_page(&refusal, visit.language.as_deref(), id),
         Ok(view) => {
             let fields = read_form(&parts.headers, body).await;
             match send_form(&service, id, &token, form, &view, fields.as_deref()).await {
@@ -273,9 +273,9 @@ async fn stay_form(form: Form, State(service): State<Arc<Service>>, params: Path
                     let (place, note) = form::after(form, &view.precheckin.steps, answer);
                     redirect(&form::landing(&path, visit.language.as_deref(), place, note), id)
                 }
-                Err(status) => {
-                    let refused = Refused { form, status, fields: fields.unwrap_or_default() };
-                    page(status, guest::render(&view, &path, &visit, Some(&refused)), id)
+                Err(Refusal { status, is_full, retry_after, .. }) => {
+                    let refused = Refused { form, status, is_full, fields: fields.unwrap_or_default() };
+                    retriable(page(status, guest::render(&view, &path, &visit, Some(&refused)), id), retry_after)
                 }
             }
         }
@@ -288,7 +288,7 @@ async fn stay_form(form: Form, State(service): State<Arc<Service>>, params: Path
     response
 }
 
-/// What the operation behind a form answers, or the status with which it, or the form, was refused.
+/// What the operation behind a form answers, or why it, or the form, was refused.
 async fn send_form(
     service: &Arc<Service>,
     id: Uuid,
@@ -296,12 +296,12 @@ async fn send_form(
     form: Form,
     view: &GuestView,
     fields: Option<&[(String, String)]>,
-) -> Result<Value, u16> {
-    let fields = fields.ok_or_else(|| Kind::Validation.status())?;
-    let input = form::input(form, &view.precheckin.steps, fields).map_err(|error| error.kind().status())?;
+) -> Result<Value, Refusal> {
+    let fields = fields.ok_or_else(|| Refusal::of(&Kind::Validation.into()))?;
+    let input = form::input(form, &view.precheckin.steps, fields).map_err(|error| Refusal::of(&error))?;
     let step = if let Form::Step(step) = form { Some(step) } else { None };
     let request = page_request(id, token, step, Vec::new(), Body::from(input.to_string()));
-    ask(service, form.operation(), request).await.map_err(|refusal| refusal.status)
+    ask(service, form.operation(), request).await
 }
 
 /// The fields of a form; nothing where the body is none, is too large or does not arrive.
@@ -320,17 +320,29 @@ async fn read_form(headers: &HeaderMap, body: Body) -> Option<Fields> {
 struct Refusal {
     status: u16,
     message: String,
+    /// Whether the stay holds as much as it may.
+    is_full: bool,
+    /// Whole seconds to wait before trying again.
+    retry_after: Option<u64>,
+}
+
+impl Refusal {
+    fn of(error: &Error) -> Self {
+        Self { status: error.kind().status(), message: error.to_string(), is_full: false, retry_after: error.retry_after() }
+    }
 }
 
 /// What an operation answers the page.
 async fn ask<T: DeserializeOwned>(service: &Arc<Service>, operation: &str, request: Request) -> Result<T, Refusal> {
-    let broken = || Refusal { status: Kind::Internal.status(), message: Error::from(Kind::Internal).to_string() };
+    let broken = || Refusal::of(&Kind::Internal.into());
     let operation = crate::operations().iter().find(|known| known.id == operation).ok_or_else(broken)?;
     let outcome = pipeline::handle(service, operation, request).await;
     let mut envelope: Value = serde_json::from_str(&outcome.body.into_text()).unwrap_or_default();
     if outcome.status >= 400 {
-        let message = envelope["error"]["message"].as_str().unwrap_or_default().to_owned();
-        return Err(Refusal { status: outcome.status, message });
+        let error = &envelope["error"];
+        let message = error["message"].as_str().unwrap_or_default().to_owned();
+        let is_full = error["details"]["key"].as_str().is_some_and(guest::is_reached);
+        return Err(Refusal { status: outcome.status, message, is_full, retry_after: outcome.retry_after });
     }
     serde_json::from_value(envelope["data"].take()).map_err(|_| broken())
 }
@@ -353,8 +365,18 @@ fn page_path(service: &Service, token: &str) -> String {
     format!("{}/stay/{token}", prefix.unwrap_or_default())
 }
 
-fn missing_page(refusal: &Refusal, id: Uuid) -> Response {
-    page(refusal.status, guest::render_missing(&refusal.message), id)
+fn missing_page(refusal: &Refusal, language: Option<&str>, id: Uuid) -> Response {
+    let is_busy = refusal.status == Kind::RateLimit.status();
+    let html = if is_busy { guest::render_busy(language) } else { guest::render_missing(&refusal.message) };
+    retriable(page(refusal.status, html, id), refusal.retry_after)
+}
+
+/// An answer that says when to try again, where there is something to say.
+fn retriable(mut response: Response, retry_after: Option<u64>) -> Response {
+    if let Some(seconds) = retry_after {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
 }
 
 /// A page, and what keeps it and its address to the guest.

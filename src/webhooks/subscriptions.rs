@@ -171,6 +171,7 @@ struct SentFilters {
     property_ids: Option<Vec<Uuid>>,
     /// For `workflow.step`, and required there: `<workflow id>:<node id>`.
     #[serde(default)]
+    #[schemars(length(max = 1100))]
     workflow_step: Option<String>,
 }
 
@@ -208,6 +209,7 @@ struct DeleteWebhookSubscriptions {
     id: Option<Uuid>,
     /// Every subscription that posts to exactly this URL, whatever its event.
     #[serde(default)]
+    #[schemars(length(max = 2048))]
     target_url: Option<String>,
 }
 

@@ -626,6 +626,28 @@ on_both! {
         }
     }
 
+    async fn what_was_answered_outlives_a_cancellation(app: App) {
+        let house = House::build(&app).await;
+        let (done, _) = (house.step("your_details", json!({})).await, house.step("main", json!({})).await);
+        house.answer(done, json!({ "firstName": "Ada" })).await.data();
+        let with_status = |status: &str| with(reservation(Some(house.flat)), json!({ "status": status }));
+        house.org.put_record("reservation", house.stay, with_status("cancelled")).await;
+        // The guest may still write, and is still told how to reach the host.
+        house.update_portal(house.portal, json!({ "supportPhone": "934 12 34 56", "communicationMethod": "phone" })).await;
+        house.say("Will I be paid back?").await.data();
+        let view = house.org.guest_view(house.stay).await;
+        assert_eq!((&view["contact"]["method"], &view["reservation"]["status"]), (&json!("phone"), &json!("cancelled")));
+        assert_eq!((&view["precheckin"]["status"], &view["precheckin"]["promptMessage"]), (&json!("not_started"), &Value::Null));
+        // The platform still reads what was answered.
+        let handed_in = house.handed_in().await;
+        assert_eq!(handed_in["steps"].as_array().unwrap().len(), 1);
+        let step = &handed_in["steps"][0];
+        assert_eq!((&step["isShown"], &step["answers"]["firstName"]), (&json!(false), &json!("Ada")));
+        house.org.put_record("reservation", house.stay, with_status("confirmed")).await;
+        let precheckin = house.precheckin().await;
+        assert_eq!((&precheckin["status"], &precheckin["steps"][0]["isComplete"]), (&json!("in_progress"), &json!(true)));
+    }
+
     async fn a_wrong_token_opens_nothing(app: App) {
         let house = House::build(&app).await;
         let step = house.step("main", json!({})).await;

@@ -336,6 +336,32 @@ on_both! {
         assert_eq!(house.api.get(&format!("{}?at=tomorrow", at(house.stay))).await.issues(), ["at"]);
     }
 
+    async fn one_step_is_explained_by_itself(app: App) {
+        let house = House::build(&app).await;
+        let (shown, idle) = (house.step("agreement", json!({})).await, house.idle_step("main", json!({})).await);
+        let manual = json!({ "nickname": "Door", "title": "Door code", "isActive": true, "propertyId": house.flat });
+        house.api.post("/portal-manuals", manual).await.data();
+        let all = explained(&house, house.stay).await;
+        let types: Vec<&Value> = all["steps"].as_array().unwrap().iter().map(|step| &step["stepType"]).collect();
+        assert_eq!(types, ["agreement", "main"]);
+        assert_eq!((all["manuals"].as_array().unwrap().len(), &all["manuals"][0]["stepType"]), (1, &Value::Null));
+        let path = format!("/reservations/{}/explain", house.stay);
+        for (number, step) in [shown, idle].into_iter().enumerate() {
+            let one = house.api.get(&format!("{path}?stepId={step}")).await.data();
+            assert_eq!((&one["steps"], &one["manuals"]), (&json!([all["steps"][number]]), &json!([])));
+            assert_eq!(one["portal"], all["portal"]);
+        }
+        house.api.get(&format!("{path}?stepId={}", new_id())).await.error(404);
+        assert_eq!(house.api.get(&format!("{path}?stepId=nonsense")).await.issues(), ["stepId"]);
+        // A step that the caller may not know of is not there.
+        let theirs = house.org.property(None, &[]).await;
+        house.scopes("add", "precheck_step", idle, json!({ "propertyIds": [theirs] })).await;
+        let limited = house.org.limited(&[house.flat]).await;
+        limited.get(&format!("{path}?stepId={shown}")).await.data();
+        limited.get(&format!("{path}?stepId={idle}")).await.error(404);
+        house.api.get(&format!("{path}?stepId={idle}")).await.data();
+    }
+
     async fn whatever_the_steps_guests_see_what_is_explained(app: App) {
         let house = House::build(&app).await;
         let neighbour = house.org.property(Some(house.group), &[]).await;

@@ -1,6 +1,7 @@
 //! One integration binary: the real server over HTTP, on SQLite and on PostgreSQL.
 
 mod backup;
+mod bounds;
 mod brandings;
 mod categories;
 mod checkin;
@@ -15,6 +16,7 @@ mod explain;
 mod failover;
 mod growth;
 mod guest;
+mod guest_bounds;
 mod idempotency;
 mod limited;
 mod limits;

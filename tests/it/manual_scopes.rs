@@ -319,6 +319,32 @@ on_both! {
         change(limited, all.manual("h_theirs"), json!({ "titleId": null })).await.error(404);
     }
 
+    async fn a_manual_is_read_by_its_id(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let all = Neighbours::build(&app, &org, &api).await;
+        for (nickname, manual) in &all.manuals {
+            let path = format!("/portal-manuals/{}", id(&manual["id"]));
+            let read = api.get(&path).await.data();
+            assert_eq!(read, row(&api, manual).await, "the row of the list: {nickname}");
+            // Theirs to read is what the list has for them.
+            let is_listed = ["a_own", "b_group", "c_tag", "d_nowhere", "e_across", "f_both", "g_empty"].contains(nickname);
+            let answer = all.limited.get(&path).await;
+            assert_eq!(answer.status, if is_listed { 200 } else { 404 }, "{nickname}");
+            if is_listed {
+                assert_eq!(answer.data(), read);
+            }
+            app.org().await.key().await.get(&path).await.error(404);
+            org.key_without(Permission::ViewGuides).await.get(&path).await.error(403);
+        }
+        let own = all.manual("a_own");
+        change(&api, own, json!({ "imageUrl": "https://a.example/1.jpg", "nickname": "Renamed" })).await.data();
+        let read = api.get(&format!("/portal-manuals/{}", id(&own["id"]))).await.data();
+        assert_eq!((&read["imageUrl"], &read["nickname"]), (&json!("https://a.example/1.jpg"), &json!("Renamed")));
+        api.get(&format!("/portal-manuals/{}", new_id())).await.error(404);
+        api.get("/portal-manuals/nonsense").await.error(404);
+    }
+
     async fn a_limited_caller_writes_within_their_reach(app: App) {
         let org = app.org().await;
         let api = org.key().await;

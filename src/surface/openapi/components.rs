@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::{example, pascal};
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, MOST_ISSUES};
 
 /// Points at a component.
 pub(super) fn reference(section: &str, name: &str) -> Value {
@@ -179,7 +179,8 @@ pub(super) fn envelope_schemas() -> Map<String, Value> {
                         "details": {
                             "type": "object",
                             "properties": {
-                                "issues": { "type": "array", "items": reference("schemas", "Issue") },
+                                "issues": { "type": "array", "items": reference("schemas", "Issue"), "maxItems": MOST_ISSUES },
+                                "more": { "type": "integer", "minimum": 1, "description": "How many issues there are besides." },
                                 "key": { "type": "string", "description": "The machine key of a business reason." },
                             },
                             "description": "Left out when empty.",

@@ -135,7 +135,12 @@ pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
     let mut arguments =
         vec!["vestibule", "serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY];
     let given = |flag: &str| extra.iter().any(|argument| argument.starts_with(flag));
-    for (flag, value) in [("--rate-limit-per-minute", "0"), ("--rate-limit-per-second", "0"), ("--webhook-retry-base", "10ms")] {
+    for (flag, value) in [
+        ("--rate-limit-per-minute", "0"),
+        ("--rate-limit-per-second", "0"),
+        ("--guest-rate-limit-per-minute", "0"),
+        ("--webhook-retry-base", "10ms"),
+    ] {
         if !given(flag) {
             arguments.extend([flag, value]);
         }

@@ -1,0 +1,245 @@
+//! Nothing that is sent is without a bound, and what is wrong with it is told within one (contract: Requests, Settled
+//! since).
+
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+use vestibule::operation::{Operation, Surface, inline_generator};
+
+use crate::support::{Answer, Api, App, new_id, on_both};
+
+/// What has no bound of its own, and why it needs none.
+const EXEMPT: &[(&str, &str)] = &[
+    ("saveStepAnswers answers", "a stay has at most 1 MiB of answers in all"),
+    ("setTranslationEntry language", "judged in the operation, since a malformed one in a path is 404"),
+    ("updateEntityScopes", "ids that are looked up as one set, as many as a body holds"),
+    ("addEntityScopes", "ids that are looked up as one set, as many as a body holds"),
+    ("removeEntityScopes", "ids that are looked up as one set, as many as a body holds"),
+];
+
+/// A stay token is compared with those there are, and never kept.
+const TOKEN: &str = " token";
+
+/// Forms of a text that are of some length by themselves.
+const SHORT_FORMS: &[&str] = &["uuid", "date", "time-of-day", "country"];
+
+/// Moments are read and not kept, and stand in a body or an address, both of which have a bound.
+const MOMENTS: &[&str] = &["date-time", "future-date-time"];
+
+/// What lacks a bound in a schema, each by its path.
+fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
+    if !schema.is_object() {
+        return;
+    }
+    let is = |kind: &str| match &schema["type"] {
+        Value::String(name) => name == kind,
+        Value::Array(names) => names.iter().any(|name| name == kind),
+        _ => false,
+    };
+    let is_listed = schema.get("enum").is_some() || schema.get("const").is_some();
+    if is("array") && schema.get("maxItems").is_none() {
+        found.push(format!("{path}: a list without maxItems"));
+    }
+    let format = schema["format"].as_str().unwrap_or_default();
+    let is_short = SHORT_FORMS.contains(&format) || MOMENTS.contains(&format);
+    let is_anchored =
+        schema["pattern"].as_str().is_some_and(|form| form.starts_with('^') && form.ends_with('$') && !form.contains(['*', '+']));
+    if is("string") && !is_listed && !is_short && !is_anchored && schema.get("maxLength").is_none() {
+        found.push(format!("{path}: a text without maxLength"));
+    }
+    if is("object") && schema["additionalProperties"] != false && schema.get("maxProperties").is_none() {
+        found.push(format!("{path}: an object without maxProperties"));
+    }
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        unbounded(field, &format!("{path} {name}"), found);
+    }
+    for part in ["items", "additionalProperties", "propertyNames", "then", "else"] {
+        unbounded(&schema[part], path, found);
+    }
+    for part in ["anyOf", "oneOf", "allOf"] {
+        schema[part].as_array().into_iter().flatten().for_each(|branch| unbounded(branch, path, found));
+    }
+}
+
+#[test]
+fn whatever_is_sent_has_a_bound() {
+    let of_callers = |operation: &&Operation| operation.surface != Surface::Platform;
+    let mut found = Vec::new();
+    for operation in vestibule::operations().iter().filter(of_callers) {
+        unbounded(&operation.input_schema(&mut inline_generator()), operation.id, &mut found);
+    }
+    let is_exempt = |path: &str| path.ends_with(TOKEN) || EXEMPT.iter().any(|(exempt, _)| path.starts_with(exempt));
+    found.retain(|fault| !is_exempt(fault.split(':').next().unwrap_or_default()));
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The error of a 400 with more issues than are told: how many are told, and how many more there are.
+fn told(answer: &Answer) -> (usize, Value) {
+    let error = answer.error(400);
+    (error["details"]["issues"].as_array().unwrap().len(), error["details"]["more"].clone())
+}
+
+async fn tool(app: &App, api: &Api, name: &str, arguments: Value) -> Value {
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
+    let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(api.token.as_ref().unwrap());
+    let answer = Answer::of(request.header("accept", "application/json, text/event-stream").json(&call)).await;
+    serde_json::from_str(answer.body["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
+}
+
+on_both! {
+    async fn a_refusal_names_a_hundred_fields_and_counts_the_rest(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let unknown = |count: usize| -> Map<String, Value> { (0..count).map(|number| (format!("x{number:05}"), json!(1))).collect() };
+        let with_name = |count: usize| {
+            let mut body = unknown(count);
+            body.insert("name".into(), "Casa".into());
+            Value::Object(body)
+        };
+        // At the top, below it, and in the arguments of a tool.
+        assert_eq!(told(&api.post("/portals", with_name(100)).await), (100, Value::Null));
+        assert_eq!(told(&api.post("/portals", with_name(101)).await), (100, json!(1)));
+        assert_eq!(told(&api.post("/portals", with_name(60_000)).await), (100, json!(59_900)));
+        let portal = api.post("/portals", json!({ "name": "Casa" })).await.data();
+        let path = format!("/portals/{}", portal["id"].as_str().unwrap());
+        assert_eq!(told(&api.patch(&path, json!({ "data": unknown(60_000) })).await), (100, json!(59_900)));
+        let refused = tool(&app, &api, "createPortal", with_name(60_000)).await;
+        assert_eq!(refused["details"]["more"], 59_900, "{refused}");
+
+        // Items of a list, each of them once, whatever is wrong with it.
+        let blank = vec![""; 250];
+        let fields: Vec<Value> = blank.iter().map(|text| json!(text)).collect();
+        let step = json!({ "stepType": "your_details", "nickname": "x", "excludedSources": fields });
+        let (named, more) = told(&api.post("/precheck-steps", step).await);
+        assert_eq!((named, more.as_u64().is_some_and(|more| more >= 1)), (100, true));
+        let sources = vec![""; 100];
+        let step = json!({ "stepType": "your_details", "nickname": "x", "excludedSources": sources, "includedSourcesReturning": sources });
+        assert_eq!(told(&api.post("/precheck-steps", step).await), (100, json!(100)));
+        let query = "propertyIds=x&".repeat(200);
+        assert_eq!(told(&api.get(&format!("/portal-manuals?{query}")).await), (1, Value::Null), "a parameter is named as a whole");
+
+        // What an operation finds by itself.
+        let records: Vec<Value> = (0..130)
+            .map(|_| json!({ "kind": "task", "id": new_id(), "data": { "propertyId": new_id(), "title": "x", "status": "open" } }))
+            .collect();
+        assert_eq!(told(&org.sync(json!(records)).await), (100, json!(30)));
+        assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
+    }
+
+    async fn a_list_that_is_too_long_is_one_issue(app: App) {
+        let api = app.org().await.key().await;
+        let rules = json!([{ "ruleCategory": "verification_status", "verificationStatuses": vec!["verified"; 50_000] }]);
+        let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": rules });
+        assert_eq!(api.post("/portal-manuals", manual).await.issues(), ["visibilityRules.0.verificationStatuses"]);
+        // What is not of the rule's category is not looked at, however long it is.
+        let rules = json!([{ "ruleCategory": "length_of_stay", "verificationStatuses": vec![1; 100_000] }]);
+        let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": rules });
+        let manual = api.post("/portal-manuals", manual).await.data();
+        assert_eq!(manual["visibilityRules"], json!([{ "ruleCategory": "length_of_stay" }]));
+        let portal = json!({ "name": "x", "excludedQuickAccessTypes": vec![1; 200_000] });
+        let (named, more) = told(&api.post("/portals", portal).await);
+        assert_eq!((named, more.as_u64().is_some_and(|more| more < 1_000)), (100, true), "{more}");
+    }
+
+    async fn what_manuals_and_steps_hold_is_bounded(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let windows = |count: usize| json!([{
+            "ruleCategory": "seasonal", "seasonalWindows": vec![json!({ "startDate": "2026-06-01", "endDate": "2026-08-31" }); count],
+        }]);
+        let channels = |count: usize| json!([{
+            "ruleCategory": "booking_source", "sourceRuleType": "all_except_selected",
+            "excludedBookingSources": (0..count).map(|number| number.to_string()).collect::<Vec<_>>(),
+        }]);
+        for (rules, field) in [(windows as fn(usize) -> Value, "seasonalWindows"), (channels, "excludedBookingSources")] {
+            let manual = |count| json!({ "nickname": "x", "title": "x", "visibilityRules": rules(count) });
+            api.post("/portal-manuals", manual(100)).await.data();
+            assert_eq!(api.post("/portal-manuals", manual(101)).await.issues(), [format!("visibilityRules.0.{field}")]);
+        }
+        let step = |more: Value| crate::checkin::with(json!({ "stepType": "agreement", "nickname": "x" }), more);
+        let prefill = |count: usize| -> Map<String, Value> { (0..count).map(|number| (format!("f{number}"), json!("x"))).collect() };
+        for (good, bad, field) in [
+            (json!({ "esignPrefillValues": prefill(100) }), json!({ "esignPrefillValues": prefill(101) }), "esignPrefillValues"),
+            (
+                json!({ "esignPrefillValues": { "f": "x".repeat(1000) } }), json!({ "esignPrefillValues": { "f": "x".repeat(1001) } }),
+                "esignPrefillValues.f",
+            ),
+            (json!({ "authorityProvider": "x".repeat(200) }), json!({ "authorityProvider": "x".repeat(201) }), "authorityProvider"),
+            (
+                json!({ "requiredGuestFields": ["x".repeat(200)] }), json!({ "requiredGuestFields": ["x".repeat(201)] }),
+                "requiredGuestFields.0",
+            ),
+            (json!({ "excludedSources": vec!["x"; 100] }), json!({ "excludedSources": vec!["x"; 101] }), "excludedSources"),
+        ] {
+            api.post("/precheck-steps", step(good)).await.data();
+            assert_eq!(api.post("/precheck-steps", step(bad)).await.issues(), [field]);
+        }
+        let named = json!({ "esignPrefillValues": { "n".repeat(201): "x" } });
+        assert_eq!(api.post("/precheck-steps", step(named)).await.issues(), ["esignPrefillValues"]);
+        let language = format!("en-x-{}", ["abcdefgh"; 20].join("-"));
+        let text = json!({ "sourceTable": "manual", "text": "x", "language": language });
+        assert_eq!(api.post("/translations", text).await.issues(), ["language"]);
+        let text = api.post("/translations", json!({ "sourceTable": "manual", "text": "x" })).await.data();
+        let path = format!("/translations/{}/entries/{language}", text["id"].as_str().unwrap());
+        api.send(Method::PUT, &path, Some(json!({ "text": "x" }))).await.error(404);
+        let ids = (0..1001).map(|_| format!("propertyIds={}", new_id())).collect::<Vec<_>>().join("&");
+        assert_eq!(api.get(&format!("/portal-manuals?{ids}")).await.issues(), ["propertyIds"]);
+    }
+
+    async fn a_null_character_is_an_issue_of_its_field(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let portal = json!({ "name": "a\0b", "supportNotes": "\0", "supportPhone": "+34 934\0123456", "isDefault": 1 });
+        assert_eq!(api.post("/portals", portal.clone()).await.issues(), ["isDefault", "name", "supportNotes", "supportPhone"]);
+        let error = api.post("/portals", json!({ "name": "\0" })).await.error(400);
+        assert_eq!(error["details"]["issues"], json!([{ "path": ["name"], "message": "must not contain U+0000" }]));
+        let made = api.post("/portals", json!({ "name": "Casa" })).await.data();
+        let path = format!("/portals/{}", made["id"].as_str().unwrap());
+        assert_eq!(api.patch(&path, json!({ "data": { "supportNotes": "a\0" } })).await.issues(), ["data.supportNotes"]);
+        let refused = tool(&app, &api, "createPortal", portal).await;
+        assert_eq!(refused["details"]["issues"].as_array().unwrap().len(), 4, "{refused}");
+        // Within lists and within objects that are free.
+        let rule = json!({ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["direct", "\0"] });
+        let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": [rule] });
+        assert_eq!(api.post("/portal-manuals", manual).await.issues(), ["visibilityRules.0.includedBookingSources.1"]);
+        let record = |data: Value| json!([{ "kind": "tag", "id": new_id(), "data": { "name": "Sea" } }, { "kind": "tag", "id": new_id(), "data": data }]);
+        let refused = org.sync(record(json!({ "name": "Sea", "free": [{ "x": "\0" }] }))).await;
+        assert_eq!(refused.issues(), ["records.1.data.free.0.x"]);
+        assert_eq!(api.get("/tags").await.data(), json!([]), "and nothing is applied");
+        // A field that is not the operation's is told as such; a key is no field that could be named.
+        assert_eq!(api.post("/portals", json!({ "name": "x", "nmae": "\0" })).await.issues(), ["nmae"]);
+        for body in [json!({ "name": "x", "a\0": 1 }), json!({ "a\0": { "b": "\0" } })] {
+            assert_eq!(api.post("/portals", body).await.issues(), [""]);
+        }
+        org.sync(record(json!({ "name": "Sea", "a\0": 1 }))).await.error(400);
+        // In an address.
+        for (query, field) in [
+            ("/portal-manuals?search=a%00", "search"), ("/portal-manuals?propertyIds=%00&tagIds=%00", "propertyIds tagIds"),
+            ("/search?query=%00", "query"), ("/portal-manual-categories?language=e%00n", "language"), ("/tasks?limit=1%00", "limit"),
+        ] {
+            assert_eq!(api.get(query).await.issues().join(" "), field, "{query}");
+        }
+        // What a guest sends.
+        let house = crate::checkin::House::build(&app).await;
+        let step = house.step("main", json!({})).await;
+        let stay = format!("{}/guest/v1/stays/{}", app.base, house.token);
+        let answers = json!({ "answers": { "a": ["\0"] } });
+        assert_eq!(Answer::of(app.http.put(format!("{stay}/steps/{step}")).json(&answers)).await.issues(), ["answers.a.0"]);
+        assert_eq!(Answer::of(app.http.post(format!("{stay}/messages")).json(&json!({ "text": "a\0" }))).await.issues(), ["text"]);
+    }
+
+    async fn phone_numbers_are_taken_as_people_write_them(app: App) {
+        let api = app.org().await.key().await;
+        for (number, (written, stored)) in [
+            ("+44 (0)20 7946 0958", "+442079460958"), ("+44(0)2079460958", "+442079460958"), ("0044 (0) 20 7946 0958", "+442079460958"),
+            ("+49 (0) 30 / 901820", "+4930901820"), ("+33 (0)1.42.68.53.00", "+33142685300"), ("+39 (0)6 6982", "+39066982"),
+            ("+34 934\u{a0}123\u{a0}456", "+34934123456"), ("934 12 34 56", "+34934123456"), ("(934) 123-456", "+34934123456"),
+            ("+1 (415) 555‑2671", "+14155552671"), ("tel:+34-934-123-456", "+34934123456"),
+        ].into_iter().enumerate() {
+            let made = api.post("/portals", json!({ "name": number.to_string(), "supportPhone": written })).await;
+            assert_eq!((made.status, &made.body["data"]["supportPhone"]), (201, &json!(stored)), "{written}");
+        }
+        for written in ["(0)", "+44 (0)", "+(0)44 20", "+44 (0)(0)20 7946 0958 99", "(0)(0)(0)"] {
+            assert_eq!(api.post("/portals", json!({ "name": "x", "supportPhone": written })).await.issues(), ["supportPhone"], "{written}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! How much a guest may write, and how often they may ask (contract: The guest's page, Guest interface).
+
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::checkin::{House, with};
+use crate::support::{Answer, App, Org, new_id, on_both, reservation};
+
+/// A request to the guest interface below a stay.
+fn asking(app: &App, token: &str, method: Method, rest: &str) -> RequestBuilder {
+    app.http.request(method, format!("{}/guest/v1/stays/{token}{rest}", app.base))
+}
+
+async fn say(app: &App, token: &str, text: &str) -> Answer {
+    Answer::of(asking(app, token, Method::POST, "/messages").json(&json!({ "text": text }))).await
+}
+
+/// What a guest reads of what they wrote.
+async fn own_messages(app: &App, token: &str) -> Value {
+    Answer::of(asking(app, token, Method::GET, "/messages")).await.data()
+}
+
+async fn save(app: &App, token: &str, step: Uuid, answers: Value) -> Answer {
+    Answer::of(asking(app, token, Method::PUT, &format!("/steps/{step}")).json(&json!({ "answers": answers }))).await
+}
+
+/// A form of the guest's page.
+async fn form(app: &App, token: &str, rest: &str, fields: &[(&str, &str)]) -> (Answer, String) {
+    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    // Where it leads is not gone to, which would count as well.
+    let browser = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let request = browser.post(format!("{}/stay/{token}{rest}", app.base)).body(body);
+    let answer = Answer::of(request.header("content-type", "application/x-www-form-urlencoded")).await;
+    let html = answer.body.as_str().unwrap_or_default().to_owned();
+    (answer, html)
+}
+
+/// What the platform reads of the messages of a stay.
+async fn messages_of(org: &Org<'_>, stay: Uuid, query: &str) -> Answer {
+    org.app.platform().get(&org.path(&format!("/reservations/{stay}/messages{query}"))).await
+}
+
+fn texts(messages: &Value) -> Vec<&str> {
+    messages.as_array().unwrap().iter().map(|message| message["text"].as_str().unwrap()).collect()
+}
+
+on_both! {
+    async fn a_guest_sends_at_most_200_messages(app: App) {
+        let house = House::build(&app).await;
+        for number in 0..200 {
+            say(&app, &house.token, &number.to_string()).await.data();
+        }
+        let refused = say(&app, &house.token, "One more").await;
+        assert_eq!(refused.issues(), ["text"]);
+        let error = refused.error(400);
+        assert_eq!(error["details"]["key"], "guest.messages_limit");
+        assert!(error["message"].as_str().unwrap().contains("200"), "{error}");
+
+        let own = own_messages(&app, &house.token).await;
+        assert_eq!(texts(&own), (0..200).map(|number| number.to_string()).collect::<Vec<_>>());
+        let path = house.org.path(&format!("/reservations/{}/precheckin", house.stay));
+        assert_eq!(app.platform().get(&path).await.data()["messages"], own);
+
+        // The page says it in words, and keeps what was written.
+        let (answer, html) = form(&app, &house.token, "/messages?language=es", &[("text", "Una más")]).await;
+        assert_eq!((answer.status, html.contains("tantos mensajes"), html.contains("Una más")), (400, true, true), "{html}");
+        let (_, html) = form(&app, &house.token, "/messages", &[("text", " ")]).await;
+        assert!(html.contains("neither empty nor too long"), "another refusal has other words: {html}");
+
+        // Another stay has its own.
+        let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
+        say(&app, &other, "Hello").await.data();
+    }
+
+    async fn a_guest_reads_what_they_wrote_and_nothing_else(app: App) {
+        let house = House::build(&app).await;
+        let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
+        assert_eq!(own_messages(&app, &house.token).await, json!([]));
+        // All of them at one moment of the clock: they are told apart all the same.
+        for text in ["first", "second", "third"] {
+            let sent = say(&app, &house.token, text).await.data();
+            assert_eq!(own_messages(&app, &house.token).await.as_array().unwrap().last(), Some(&sent));
+        }
+        say(&app, &other, "theirs").await.data();
+        let own = own_messages(&app, &house.token).await;
+        assert_eq!(texts(&own), ["first", "second", "third"]);
+        let moments: Vec<&str> = own.as_array().unwrap().iter().map(|message| message["createdAt"].as_str().unwrap()).collect();
+        assert!(moments.is_sorted_by(|one, next| one < next), "{moments:?}");
+
+        // What is written stays readable, whether more may be written or not.
+        house.update_portal(house.portal, json!({ "isChatEnabled": false })).await;
+        let cancelled = with(reservation(Some(house.flat)), json!({ "status": "cancelled" }));
+        house.org.put_record("reservation", house.stay, cancelled).await;
+        assert_eq!(own_messages(&app, &house.token).await, own);
+        Answer::of(asking(&app, "nonsense", Method::GET, "/messages")).await.error(404);
+        house.org.delete_record("reservation", house.stay).await;
+        Answer::of(asking(&app, &house.token, Method::GET, "/messages")).await.error(404);
+    }
+
+    async fn the_platform_pages_messages(app: App) {
+        let house = House::build(&app).await;
+        let (org, stay) = (&house.org, house.stay);
+        assert_eq!(messages_of(org, stay, "").await.data(), json!([]));
+        for number in 0..53 {
+            say(&app, &house.token, &number.to_string()).await.data();
+        }
+        let all = own_messages(&app, &house.token).await;
+        let first = messages_of(org, stay, "").await.data();
+        assert_eq!(first.as_array().unwrap()[..], all.as_array().unwrap()[..50], "fifty where nothing is said");
+        assert_eq!(messages_of(org, stay, "?limit=200").await.data(), all);
+        // Page by page, nothing is passed over and nothing comes twice.
+        let (mut seen, mut query) = (Vec::new(), "?limit=20".to_owned());
+        loop {
+            let page = messages_of(org, stay, &query).await.data();
+            let Some(last) = page.as_array().unwrap().last() else { break };
+            query = format!("?limit=20&after={}", last["id"].as_str().unwrap());
+            seen.extend(page.as_array().unwrap().clone());
+        }
+        assert_eq!(Value::from(seen), all);
+        say(&app, &house.token, "late").await.data();
+        assert_eq!(texts(&messages_of(org, stay, &query).await.data()), ["late"], "who has read to the end hears of what follows");
+
+        for limit in ["0", "201", "-1", "x"] {
+            assert_eq!(messages_of(org, stay, &format!("?limit={limit}")).await.issues(), ["limit"], "{limit}");
+        }
+        assert_eq!(messages_of(org, stay, "?after=nonsense").await.issues(), ["after"]);
+        messages_of(org, stay, &format!("?after={}", new_id())).await.error(404);
+        let other = org.reservation(Some(house.flat)).await;
+        let theirs = say(&app, &org.stay_token(other).await, "theirs").await.data();
+        messages_of(org, stay, &format!("?after={}", theirs["id"].as_str().unwrap())).await.error(404);
+        messages_of(org, new_id(), "").await.error(404);
+        messages_of(&app.org().await, stay, "").await.error(404);
+    }
+
+    async fn a_guest_saves_at_most_a_mebibyte_of_answers(app: App) {
+        let house = House::build(&app).await;
+        let (one, other) = (house.step("other_guests", json!({})).await, house.step("main", json!({})).await);
+        let long = |kibibytes: usize| json!({ "note": "x".repeat(kibibytes << 10) });
+        save(&app, &house.token, one, long(600)).await.data();
+        // What is replaced does not count.
+        save(&app, &house.token, one, long(700)).await.data();
+        let refused = save(&app, &house.token, other, long(400)).await;
+        assert_eq!(refused.issues(), ["answers"]);
+        let error = refused.error(400);
+        assert_eq!(error["details"]["key"], "guest.answers_limit");
+        assert!(error["message"].as_str().unwrap().contains("1 MiB"), "{error}");
+        assert_eq!(house.precheckin().await["steps"][1]["isComplete"], false, "nothing of it was saved");
+        save(&app, &house.token, other, long(300)).await.data();
+        // Characters that take more than a byte count as what they take.
+        let accented = json!({ "note": "é".repeat(200 << 10) });
+        save(&app, &house.token, other, accented).await.error(400);
+
+        let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("guests", "Ana")]).await;
+        assert_eq!(answer.status, 303, "{html}");
+        save(&app, &house.token, other, long(1000)).await.data();
+        let names = "n".repeat(50 << 10);
+        let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("guests", &names)]).await;
+        assert_eq!((answer.status, html.contains("more than can be saved")), (400, true));
+        assert!(html.contains(&names), "what was written is still there");
+        // Another stay has its own.
+        let another = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
+        save(&app, &another, one, long(600)).await.data();
+    }
+
+    async fn a_stay_is_asked_so_often_a_minute(app: App, "--guest-rate-limit-per-minute=3") {
+        let house = House::build(&app).await;
+        let step = house.step("main", json!({})).await;
+        let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
+        // Whatever is asked counts, and what is refused by the limit does not.
+        let viewed = app.stay(&house.token, "").await;
+        viewed.data();
+        assert_eq!((viewed.header("x-ratelimit-limit"), viewed.header("x-ratelimit-remaining")), (Some("3"), Some("2")));
+        say(&app, &house.token, "Hello").await.data();
+        save(&app, &house.token, step, json!({})).await.data();
+        for _ in 0..2 {
+            let refused = app.stay(&house.token, "").await;
+            let error = refused.error(429);
+            assert_eq!((&error["type"], &error["code"]), (&"rate_limit_error".into(), &"RATE_LIMITED".into()));
+            assert_eq!(refused.header("retry-after"), Some("60"));
+        }
+        say(&app, &house.token, "Hello?").await.error(429);
+        save(&app, &house.token, step, json!({})).await.error(429);
+        app.stay(&other, "").await.data();
+
+        // The page says it in words.
+        let page = Answer::of(app.http.get(format!("{}/stay/{}?language=fr", app.base, house.token))).await;
+        assert_eq!((page.status, page.header("retry-after")), (429, Some("60")));
+        assert!(page.body.as_str().unwrap().contains("Merci de patienter"), "{}", page.body);
+        app.clock.advance(Duration::from_secs(60));
+        app.stay(&house.token, "").await.data();
+        // Who is not there is not there, however often it is asked.
+        for _ in 0..5 {
+            app.stay("nonsense", "").await.error(404);
+        }
+    }
+
+    async fn a_form_over_the_limit_is_not_lost(app: App, "--guest-rate-limit-per-minute=3") {
+        let house = House::build(&app).await;
+        let (answer, _) = form(&app, &house.token, "/messages", &[("text", "One")]).await;
+        assert_eq!(answer.status, 303);
+        let (answer, html) = form(&app, &house.token, "/messages", &[("text", "Two")]).await;
+        assert_eq!((answer.status, answer.header("retry-after")), (429, Some("60")), "{html}");
+        assert!(html.contains("Please wait a minute") && html.contains("Two"), "{html}");
+        app.clock.advance(Duration::from_secs(60));
+        assert_eq!(texts(&own_messages(&app, &house.token).await), ["One"]);
+    }
+
+    async fn stays_of_one_id_in_two_organizations_are_two(app: App, "--guest-rate-limit-per-minute=1") {
+        let (one, other) = (app.org().await, app.org().await);
+        let stay = new_id();
+        for org in [&one, &other] {
+            org.put_record("reservation", stay, reservation(None)).await;
+        }
+        let tokens = [one.stay_token(stay).await, other.stay_token(stay).await];
+        for token in &tokens {
+            app.stay(token, "").await.data();
+        }
+        for token in &tokens {
+            app.stay(token, "").await.error(429);
+        }
+    }
+
+    async fn the_limit_of_guests_can_be_switched_off(app: App, "--guest-rate-limit-per-minute=0") {
+        let org = app.org().await;
+        let token = org.stay_token(org.reservation(None).await).await;
+        assert_eq!(app.stay(&token, "").await.header("x-ratelimit-limit"), None);
+    }
+}
