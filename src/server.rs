@@ -21,7 +21,7 @@ use crate::events::Timekeeper;
 use crate::guest::Setups;
 use crate::manuals::StockPhotos;
 use crate::pipeline::{self, InFlight, Memory, RateLimits};
-use crate::platform::Photos;
+use crate::platform::{self, Photos};
 use crate::service::{Service, Settings};
 use crate::surface::{self, Metrics};
 use crate::translations::Translator;
@@ -244,10 +244,12 @@ async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
     }
 }
 
-/// Does away with what time has ended: answered idempotency keys, deliveries that are over, subscriptions whose credential
+/// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, deliveries that are over, subscriptions whose credential
 /// is no longer valid.
 pub async fn sweep_once(service: &Arc<Service>) {
     let (now, settings) = (service.clock.now(), &service.settings);
+    let clock = service.clock.clone();
+    in_batches(service, "what is left of erased organizations stays for now", move |tx| platform::sweep(tx, &clock)).await;
     let (remembered, logged) = (settings.idempotency_retention, settings.delivery_retention);
     in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
     in_batches(service, "old webhook deliveries stay for now", move |tx| webhooks::sweep(tx, now, logged)).await;
@@ -260,10 +262,10 @@ pub async fn sweep_once(service: &Arc<Service>) {
 async fn in_batches(
     service: &Service,
     otherwise: &str,
-    batch: impl Fn(&mut store::Transaction<'_>) -> error::Result<bool> + Copy + Send + 'static,
+    batch: impl Fn(&mut store::Transaction<'_>) -> error::Result<bool> + Clone + Send + 'static,
 ) {
     loop {
-        match service.store.write(batch).await {
+        match service.store.write(batch.clone()).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {

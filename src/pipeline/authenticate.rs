@@ -19,7 +19,8 @@ use crate::service::Service;
 
 store::statements! {
     /// The reservation a stay token opens, and its organization.
-    STAY = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision from guest_link l join organization o on o.id = l.organization_id where l.token = ?1";
+    STAY = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision from guest_link l join organization o on o.id = l.organization_id
+        where l.token = ?1 and o.erased_at is null";
 }
 
 /// The bearer token of a request. None where there is no header, another scheme, or more than one header.

@@ -1,13 +1,17 @@
 //! The platform interface: organizations, their credentials, and the records the platform around us keeps in step.
 
 mod credentials;
+mod erased_tables;
+mod erasure;
 mod kind;
+mod links;
 mod organizations;
 mod photos;
 mod reads;
 mod records;
 mod sync;
 
+pub use erasure::sweep;
 pub use kind::{Device, Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
 pub use photos::{PhotoAddress, Photos};
 pub use records::{Record, find_record, find_records, get_record};
@@ -20,11 +24,24 @@ use crate::operation::Operation;
 
 /// The statements of this chapter.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [credentials::STATEMENTS, organizations::STATEMENTS, photos::STATEMENTS, reads::STATEMENTS, records::STATEMENTS, sync::STATEMENTS]
-        .concat()
+    [
+        credentials::STATEMENTS,
+        erased_tables::STATEMENTS,
+        erasure::STATEMENTS,
+        links::STATEMENTS,
+        organizations::STATEMENTS,
+        photos::STATEMENTS,
+        reads::STATEMENTS,
+        records::STATEMENTS,
+        sync::STATEMENTS,
+    ]
+    .concat()
 }
 
 /// The operations of this chapter.
 pub(crate) fn operations() -> Vec<Operation> {
-    [organizations::operations(), credentials::operations(), sync::operations(), reads::operations()].into_iter().flatten().collect()
+    [organizations::operations(), credentials::operations(), links::operations(), sync::operations(), reads::operations()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
