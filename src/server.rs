@@ -59,6 +59,8 @@ impl Server {
 
     /// The same, asking somebody else for the addresses of webhook targets.
     pub async fn start_asking(flags: ServeFlags, clock: Clock, names: Names) -> Result<Self, String> {
+        let (platform_keys, translator_key) = (flags.platform_keys()?, flags.translator_key()?);
+        let (stock_photos_key, redis_url) = (flags.stock_photos_key()?, flags.redis_url()?);
         let store = open(&flags.database).await?;
         let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -66,9 +68,9 @@ impl Server {
         let metrics = Metrics::install()?;
         let authority =
             flags.webhook_ca_file.as_ref().map(|path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display())));
-        let stock_photos = flags.stock_photos_url.map(|url| StockPhotos::new(&url, flags.stock_photos_key.as_deref())).transpose()?;
+        let stock_photos = flags.stock_photos_url.map(|url| StockPhotos::new(&url, stock_photos_key.as_deref())).transpose()?;
         let limits = RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second);
-        let limits = flags.redis_url.iter().try_fold(limits, |limits, url| limits.shared_in(url))?;
+        let limits = redis_url.iter().try_fold(limits, |limits, url| limits.shared_in(url))?;
         let service = Arc::new(Service {
             stock_photos,
             limits,
@@ -78,7 +80,7 @@ impl Server {
                 clock,
                 &public_url,
                 Settings {
-                    platform_key: flags.platform_key.filter(|key| !key.is_empty()),
+                    platform_keys,
                     idempotency_retention: flags.idempotency_retention,
                     webhook_retry_base: flags.webhook_retry_base,
                     webhook_timeout: flags.webhook_timeout,
@@ -91,7 +93,7 @@ impl Server {
         });
         let (stop, stopped) = watch::channel(false);
         let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
-        let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, flags.translator_key)).transpose()?;
+        let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, translator_key)).transpose()?;
         let mut background = vec![tokio::spawn(dispatcher.run(stopped.clone())), tokio::spawn(sweep(service.clone(), stopped.clone()))];
         background.push(tokio::spawn(metrics.clone().keep(stopped.clone())));
         background.push(tokio::spawn(Timekeeper::new(service.clone()).run(stopped.clone())));
@@ -124,7 +126,7 @@ impl Server {
 
 /// Opens the database, bringing it to this version first.
 pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
-    let url = database.database_url.clone();
+    let url = database.url()?;
     let opened = tokio::task::spawn_blocking(move || store::Store::open(&url, &crate::migrations())).await;
     opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
@@ -133,7 +135,7 @@ pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
 pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
     let store = open(database).await?;
     let settings = Settings {
-        platform_key: Some(access::token("", &Ids::default())),
+        platform_keys: vec![access::token("", &Ids::default())],
         idempotency_retention: Duration::ZERO,
         webhook_retry_base: Duration::ZERO,
         webhook_timeout: Duration::ZERO,

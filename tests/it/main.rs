@@ -35,6 +35,7 @@ mod redis;
 mod reliability;
 mod scopes;
 mod search;
+mod secrets;
 mod store;
 mod support;
 mod targets;
