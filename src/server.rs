@@ -23,6 +23,7 @@ use crate::manuals::StockPhotos;
 use crate::pipeline::{self, InFlight, Memory, RateLimits};
 use crate::platform::{self, Photos};
 use crate::service::{Service, Settings};
+use crate::summaries;
 use crate::surface::{self, Metrics};
 use crate::translations::Translator;
 use crate::webhooks::{self, Dispatcher, Names, Targets};
@@ -91,6 +92,7 @@ impl Server {
             )
             .await?
         });
+        brought_up_to_date(&service).await?;
         let (stop, stopped) = watch::channel(false);
         let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, translator_key)).transpose()?;
@@ -143,7 +145,14 @@ pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Servi
         device_reconnect_delay: Duration::ZERO,
         files_url: None,
     };
-    assemble(store, clock, "", settings).await.map(Arc::new)
+    let service = assemble(store, clock, "", settings).await.map(Arc::new)?;
+    brought_up_to_date(&service).await?;
+    Ok(service)
+}
+
+/// Brings what the database keeps in this program's words to its version, as migrations bring the schema.
+async fn brought_up_to_date(service: &Arc<Service>) -> Result<(), String> {
+    summaries::rebuild(service).await.map_err(|error| error.cause().unwrap_or_default().to_owned())
 }
 
 async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings: Settings) -> Result<Service, String> {

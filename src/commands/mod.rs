@@ -38,7 +38,7 @@ async fn serve(flags: ServeFlags) -> Result<(), String> {
 }
 
 async fn migrate(flags: DatabaseFlags) -> Result<(), String> {
-    server::open(&flags).await.map(drop)
+    server::offline(&flags, Clock::system()).await.map(drop)
 }
 
 /// Says where the server listens: on standard output for programs, in the log for people.

@@ -65,7 +65,7 @@ async fn invent_row(app: &App, table: &str, id: Uuid) {
 }
 
 /// Everything that an organization can have.
-async fn furnish(house: &House<'_>) -> Api {
+pub async fn furnish(house: &House<'_>) -> Api {
     let House { org, api, flat, token, .. } = house;
     let app = org.app;
     let member = new_id();

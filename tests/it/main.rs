@@ -37,6 +37,7 @@ mod scopes;
 mod search;
 mod secrets;
 mod store;
+mod stored;
 mod support;
 mod targets;
 mod tools;
