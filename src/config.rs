@@ -130,14 +130,14 @@ impl ServeFlags {
     pub fn platform_keys(&self) -> Result<Vec<String>, String> {
         let given = (!self.platform_key.is_empty()).then(|| self.platform_key.join("\n"));
         let keys = secret(given.as_deref(), "VESTIBULE_PLATFORM_KEY")?.unwrap_or_default();
-        let keys: Vec<String> = keys.lines().map(str::to_owned).collect();
-        if keys.iter().any(String::is_empty) && keys.len() > 1 {
+        let keys: Vec<&str> = keys.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+        if keys.len() > 1 && keys.contains(&"") {
             return Err("a platform key is blank".into());
         }
         if keys.len() > MOST_PLATFORM_KEYS {
             return Err(format!("there are {} platform keys; {MOST_PLATFORM_KEYS} at the most", keys.len()));
         }
-        Ok(keys.into_iter().filter(|key| !key.is_empty()).collect())
+        Ok(keys.into_iter().filter(|key| !key.is_empty()).map(str::to_owned).collect())
     }
 
     /// The key of the translator.

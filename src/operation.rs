@@ -359,6 +359,13 @@ impl Declaration {
         self
     }
 
+    /// Changes nothing, and is a POST only because what it asks for is long.
+    #[must_use]
+    pub fn reads(mut self) -> Self {
+        self.0.effect = Effect::Read;
+        self
+    }
+
     /// Changes nothing that is configured.
     #[must_use]
     pub fn touches_stream(mut self) -> Self {

@@ -1,7 +1,8 @@
 //! The tables in which an organization has rows, and how some of them are removed: in this order, what names other rows
 //! before those. A test finds a table of the schema that is not among them.
 
-/// Removes some rows of a table, named by their key. What others have in hand is left for the next time.
+/// Removes some rows of a table, named by the columns of an index that begins with the organization: in its order, so that
+/// what has been removed before is not passed over again. What others have in hand is left for the next time.
 macro_rules! some_of {
     ($table:literal, $key:literal) => {
         concat!(
@@ -9,7 +10,9 @@ macro_rules! some_of {
             $key,
             " from ",
             $table,
-            " where organization_id = ?1 limit ?2 for update skip locked) delete from ",
+            " where organization_id = ?1 order by ",
+            $key,
+            " limit ?2 for update skip locked) delete from ",
             $table,
             " where (",
             $key,
@@ -26,15 +29,15 @@ store::statements! {
     /// Timers of devices.
     DEVICE_TIMERS = some_of!("device_timer", "organization_id, device_id");
     /// What was delivered, or was to be.
-    DELIVERIES = some_of!("webhook_delivery", "id");
+    DELIVERIES = some_of!("webhook_delivery", "organization_id, subscription_id, created_at, id");
     /// Subscriptions.
     SUBSCRIPTIONS = some_of!("webhook_subscription", "organization_id, id");
     /// Access tokens.
-    ACCESS_TOKENS = some_of!("access_token", "id");
+    ACCESS_TOKENS = some_of!("access_token", "organization_id, member_id, oauth_app_id, id");
     /// Members.
     MEMBERS = some_of!("member", "organization_id, id");
     /// API keys.
-    API_KEYS = some_of!("api_key", "id");
+    API_KEYS = some_of!("api_key", "organization_id, created_at, id");
     /// Answers to retries.
     IDEMPOTENCY_RECORDS = some_of!("idempotency_record", "organization_id, credential, key");
     /// What guests answered.

@@ -51,5 +51,9 @@ pub fn sweep(tx: &mut Transaction<'_>, clock: &Clock) -> Result<bool> {
             }
         }
     }
-    Ok(tx.execute(&ORGANIZATION, &values![organization])? > 0)
+    let is_gone = tx.execute(&ORGANIZATION, &values![organization])? > 0;
+    if is_gone {
+        tracing::info!(%organization, "nothing is left of an organization that was erased");
+    }
+    Ok(is_gone)
 }

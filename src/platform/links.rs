@@ -47,7 +47,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::platform("createGuestLinks", Method::POST, "/organizations/{organizationId}/guest-links")
             .summary("The guests' links to stays, in the order asked for; the same ones each time")
-            .touches_stream()
+            .reads()
             .run(create),
     ]
 }

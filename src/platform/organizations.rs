@@ -7,7 +7,7 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::credentials::Done;
-use crate::access::{DEFAULT_COUNTRY, Settings};
+use crate::access::Settings;
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::field::{Country, Field, Label, Language};
@@ -123,15 +123,10 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
 /// The settings as they are to be: of those that are there, what is named is replaced.
 fn settings(before: Option<Settings>, sent: PutOrganization) -> Result<Settings> {
     let PutOrganization { name, country, languages: tags, is_two_factor_required, .. } = sent;
-    let Some(mut settings) = before else {
-        let name = name.into_sent().ok_or_else(|| Error::invalid(&["name"], "is required where the organization is created"))?;
-        return Ok(Settings {
-            name: name.0,
-            country: country.unwrap_or_else(|| Country(DEFAULT_COUNTRY.into())),
-            languages: languages(tags.unwrap_or_default()),
-            is_two_factor_required: is_two_factor_required.unwrap_or(false),
-        });
-    };
+    if before.is_none() && name.sent().is_none() {
+        return Err(Error::invalid(&["name"], "is required where the organization is created"));
+    }
+    let mut settings = before.unwrap_or_default();
     name.apply(&mut settings.name);
     settings.country = country.unwrap_or(settings.country);
     settings.languages = tags.map_or(settings.languages, languages);

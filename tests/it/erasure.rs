@@ -273,15 +273,13 @@ with_receiver! {
 /// Whatever finds an organization says that it must not have been erased.
 #[test]
 fn every_statement_that_finds_an_organization_passes_over_erased_ones() {
-    let exempt = [
-        // Within a transaction that has found the organization.
-        "update organization set revision = revision + 1 where id = ?1",
-    ];
+    // Within a transaction that has found the organization.
+    let is_exempt = |text: &str| text.starts_with("update organization set revision = revision +") && !text.contains("returning");
     let mut found = 0;
     for text in vestibule::statements().iter().map(|statement| statement.text()) {
         let words: Vec<&str> = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
         let reads = words.windows(2).any(|pair| matches!(pair, ["from" | "join" | "update" | "into", "organization"]));
-        if reads && !exempt.contains(&text) {
+        if reads && !is_exempt(text) {
             found += 1;
             assert!(text.contains("erased_at"), "{text}");
         }
