@@ -1,7 +1,13 @@
 //! Commands and flags (contract: Commands). Flags first, then `VESTIBULE_*` variables, then defaults.
+//!
+//! Each flag that holds a secret has a variable with `_FILE` at its end besides, which names a file that holds it. What is
+//! in the file is read when it is asked for, so these flags are read by the methods here.
 
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -38,9 +44,18 @@ pub enum Command {
 /// Where the data is.
 #[derive(Debug, Clone, Args)]
 pub struct DatabaseFlags {
-    /// `sqlite:PATH`, or `postgres://…` for several nodes on one database.
-    #[arg(long, env = "VESTIBULE_DATABASE_URL", default_value = "sqlite:vestibule.db", hide_env_values = true)]
-    pub database_url: String,
+    /// `sqlite:PATH`, or `postgres://…` for several nodes on one database [default: sqlite:vestibule.db] [file:
+    /// VESTIBULE_DATABASE_URL_FILE].
+    #[arg(long, env = "VESTIBULE_DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<String>,
+}
+
+impl DatabaseFlags {
+    /// Where the data is.
+    pub fn url(&self) -> Result<String, String> {
+        let url = secret(self.database_url.as_deref(), "VESTIBULE_DATABASE_URL")?;
+        Ok(url.unwrap_or_else(|| "sqlite:vestibule.db".to_owned()))
+    }
 }
 
 /// How to serve.
@@ -55,9 +70,10 @@ pub struct ServeFlags {
     /// The address guests and webhook receivers see [default: the bound address].
     #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url)]
     pub public_url: Option<String>,
-    /// The platform interface's key; without one it answers 401 to all.
+    /// The platform interface's key; without one it answers 401 to all. Twice while a key is replaced: both are good. In
+    /// the variable or the file a key a line [file: VESTIBULE_PLATFORM_KEY_FILE].
     #[arg(long, env = "VESTIBULE_PLATFORM_KEY", hide_env_values = true)]
-    pub platform_key: Option<String>,
+    pub platform_key: Vec<String>,
     /// Lets webhook targets in this range through; repeatable.
     #[arg(long, env = "VESTIBULE_WEBHOOK_ALLOW", value_name = "CIDR", value_delimiter = ',')]
     pub webhook_allow: Vec<IpNet>,
@@ -82,13 +98,13 @@ pub struct ServeFlags {
     /// A LibreTranslate-compatible service; without one nothing is machine-translated.
     #[arg(long, env = "VESTIBULE_TRANSLATOR_URL", value_name = "URL", value_parser = translator_url)]
     pub translator_url: Option<String>,
-    /// That service's API key, where it wants one.
+    /// That service's API key, where it wants one [file: VESTIBULE_TRANSLATOR_KEY_FILE].
     #[arg(long, env = "VESTIBULE_TRANSLATOR_KEY", value_name = "KEY", hide_env_values = true)]
     pub translator_key: Option<String>,
     /// An Unsplash-compatible service; without one there is no search for stock photos.
     #[arg(long, env = "VESTIBULE_STOCK_PHOTOS_URL", value_name = "URL", value_parser = stock_photos_url)]
     pub stock_photos_url: Option<String>,
-    /// That service's access key.
+    /// That service's access key [file: VESTIBULE_STOCK_PHOTOS_KEY_FILE].
     #[arg(long, env = "VESTIBULE_STOCK_PHOTOS_KEY", value_name = "KEY", hide_env_values = true)]
     pub stock_photos_key: Option<String>,
     /// Requests a minute per credential; 0 switches the window off.
@@ -100,7 +116,8 @@ pub struct ServeFlags {
     /// Requests a minute per stay, of the guest interface and the guest's page; 0 is no limit.
     #[arg(long, env = "VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE", default_value_t = 600)]
     pub guest_rate_limit_per_minute: u32,
-    /// Where nodes count rate limits together, `redis://…` or `rediss://…`; without it each counts by itself.
+    /// Where nodes count rate limits together, `redis://…` or `rediss://…`; without it each counts by itself [file:
+    /// VESTIBULE_REDIS_URL_FILE].
     #[arg(long, env = "VESTIBULE_REDIS_URL", value_name = "URL", hide_env_values = true)]
     pub redis_url: Option<String>,
     /// An origin whose pages may call the interface from a browser; repeatable.
@@ -109,6 +126,68 @@ pub struct ServeFlags {
     /// How long an answered idempotency key is remembered.
     #[arg(long, env = "VESTIBULE_IDEMPOTENCY_RETENTION", default_value = "24h", value_parser = duration)]
     pub idempotency_retention: Duration,
+}
+
+impl ServeFlags {
+    /// The keys of the platform interface: none, one, or two of which one is being replaced.
+    pub fn platform_keys(&self) -> Result<Vec<String>, String> {
+        let given = (!self.platform_key.is_empty()).then(|| self.platform_key.join("\n"));
+        let keys = secret(given.as_deref(), "VESTIBULE_PLATFORM_KEY")?.unwrap_or_default();
+        let keys: Vec<&str> = keys.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+        if keys.len() > 1 && keys.contains(&"") {
+            return Err("a platform key is blank".into());
+        }
+        if keys.len() > MOST_PLATFORM_KEYS {
+            return Err(format!("there are {} platform keys; {MOST_PLATFORM_KEYS} at the most", keys.len()));
+        }
+        Ok(keys.into_iter().filter(|key| !key.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// The key of the translator.
+    pub fn translator_key(&self) -> Result<Option<String>, String> {
+        secret(self.translator_key.as_deref(), "VESTIBULE_TRANSLATOR_KEY")
+    }
+
+    /// The key of the service that stock photos are searched at.
+    pub fn stock_photos_key(&self) -> Result<Option<String>, String> {
+        secret(self.stock_photos_key.as_deref(), "VESTIBULE_STOCK_PHOTOS_KEY")
+    }
+
+    /// Where nodes count rate limits together.
+    pub fn redis_url(&self) -> Result<Option<String>, String> {
+        secret(self.redis_url.as_deref(), "VESTIBULE_REDIS_URL")
+    }
+}
+
+/// Platform keys that may be good at once: the one that is there and the one that replaces it.
+const MOST_PLATFORM_KEYS: usize = 2;
+/// The most that a file with a secret may hold, in bytes.
+const LONGEST_SECRET: u64 = 65_536;
+
+/// A secret: as it was given by its flag or variable, else what the file holds that the variable's `_FILE` names.
+fn secret(given: Option<&str>, variable: &str) -> Result<Option<String>, String> {
+    let is_set = |value: &std::ffi::OsString| !value.is_empty();
+    let file_variable = format!("{variable}_FILE");
+    let Some(file) = std::env::var_os(&file_variable).filter(is_set) else { return Ok(given.map(str::to_owned)) };
+    if std::env::var_os(variable).is_some_and(|value| is_set(&value)) {
+        return Err(format!("{variable} and {file_variable} are both set; which one is meant?"));
+    }
+    match given.filter(|text| !text.is_empty()) {
+        Some(flag) => Ok(Some(flag.to_owned())),
+        None => read_secret(&file).map(Some).map_err(|error| format!("{file_variable}: {}: {error}", Path::new(&file).display())),
+    }
+}
+
+/// The text of a file without its last line break.
+fn read_secret(file: &OsStr) -> Result<String, String> {
+    let mut text = String::new();
+    let file = File::open(file).map_err(|error| error.to_string())?;
+    file.take(LONGEST_SECRET + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if u64::try_from(text.len()).is_ok_and(|length| length > LONGEST_SECRET) {
+        return Err(format!("holds more than {LONGEST_SECRET} bytes"));
+    }
+    let line = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
+    if line.is_empty() { Err("is empty".into()) } else { Ok(line.to_owned()) }
 }
 
 /// What to import, and where to.

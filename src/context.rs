@@ -14,13 +14,13 @@ use crate::platform::Photos;
 store::statements! {
     /// Begins every write: writers of one organization queue up here. The revision goes forward by a random step, so that
     /// it names the state they leave: were it a count, a database that has lost commits would give its numbers twice.
-    LOCK_ORGANIZATION = "update organization set revision = revision + ?2 where id = ?1 returning doc, revision";
+    LOCK_ORGANIZATION = "update organization set revision = revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
     /// The same for a write that changes nothing configured.
-    LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + ?2 where id = ?1 returning doc, revision";
+    LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
     /// Notes that something configured, or what that refers to, changed after all.
     RAISE_CONFIGURATION = "update organization set revision = revision + ?2 where id = ?1";
     /// An organization, for a read.
-    ORGANIZATION = "select doc, revision from organization where id = ?1";
+    ORGANIZATION = "select doc, revision from organization where id = ?1 and erased_at is null";
 }
 
 /// Statement parameters from values of any fitting type.

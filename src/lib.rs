@@ -26,6 +26,7 @@ pub mod scopes;
 pub mod search;
 pub mod server;
 pub mod service;
+pub mod summaries;
 pub mod surface;
 pub mod translations;
 pub mod webhooks;
@@ -75,6 +76,7 @@ pub fn statements() -> Vec<&'static store::Statement> {
         manuals::statements(),
         scopes::statements(),
         search::STATEMENTS.to_vec(),
+        summaries::STATEMENTS.to_vec(),
         translations::statements(),
         webhooks::statements(),
         guest::statements(),

@@ -135,6 +135,11 @@ impl Answer {
     fn new(data: &impl Serialize) -> Result<Self> {
         Ok(Self { data: serde_json::to_string(data).map_err(Error::internal)?, pagination: None })
     }
+
+    fn listing<T: Serialize>(listing: &Listing<T>, page: Page) -> Result<Self> {
+        let pagination = Pagination { limit: page.limit, offset: page.offset, total: listing.total };
+        Ok(Self { pagination: Some(pagination), ..Self::new(&listing.items)? })
+    }
 }
 
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
@@ -356,6 +361,13 @@ impl Declaration {
         self
     }
 
+    /// Changes nothing, and is a POST only because what it asks for is long.
+    #[must_use]
+    pub fn reads(mut self) -> Self {
+        self.0.effect = Effect::Read;
+        self
+    }
+
     /// Changes nothing that is configured.
     #[must_use]
     pub fn touches_stream(mut self) -> Self {
@@ -431,11 +443,7 @@ impl Declaration {
         self.0.work = Work::Tenant(Box::new(move |mut input| {
             let page = page(&mut input, limits);
             let (work, input) = (work.clone(), typed(input)?);
-            Ok(Box::new(move |context| {
-                let listing = work(context, input, page)?;
-                let pagination = Pagination { limit: page.limit, offset: page.offset, total: listing.total };
-                Ok(Answer { pagination: Some(pagination), ..Answer::new(&listing.items)? })
-            }))
+            Ok(Box::new(move |context| Answer::listing(&work(context, input, page)?, page)))
         }));
         self.0
     }
@@ -449,6 +457,26 @@ impl Declaration {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
         self.0.work = Work::System(Box::new(move |system, input| Answer::new(&work(system, typed(input)?)?)));
+        self.0
+    }
+
+    /// Runs without an organization and answers a page of a list.
+    pub fn pages_system<I, O>(
+        mut self,
+        limits: PageLimits,
+        work: impl Fn(&mut System<'_, '_>, I, Page) -> Result<Listing<O>> + Send + Sync + 'static,
+    ) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + 'static,
+        O: Serialize + JsonSchema + 'static,
+    {
+        self.0.input = Box::new(I::json_schema);
+        self.0.output = Box::new(SchemaGenerator::subschema_for::<Vec<O>>);
+        self.0.paging = Some(limits);
+        self.0.work = Work::System(Box::new(move |system, mut input| {
+            let page = page(&mut input, limits);
+            Answer::listing(&work(system, typed(input)?, page)?, page)
+        }));
         self.0
     }
 

@@ -22,8 +22,9 @@ use crate::events::Timekeeper;
 use crate::guest::Setups;
 use crate::manuals::StockPhotos;
 use crate::pipeline::{self, Homes, InFlight, Memory, RateLimits};
-use crate::platform::Photos;
+use crate::platform::{self, Photos};
 use crate::service::{Service, Settings};
+use crate::summaries;
 use crate::surface::{self, Metrics};
 use crate::translations::Translator;
 use crate::webhooks::{self, Dispatcher, Names, Targets};
@@ -60,6 +61,8 @@ impl Server {
 
     /// The same, asking somebody else for the addresses of webhook targets.
     pub async fn start_asking(flags: ServeFlags, clock: Clock, names: Names) -> Result<Self, String> {
+        let (platform_keys, translator_key) = (flags.platform_keys()?, flags.translator_key()?);
+        let (stock_photos_key, redis_url) = (flags.stock_photos_key()?, flags.redis_url()?);
         let store = open(&flags.database).await?;
         let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -67,9 +70,9 @@ impl Server {
         let metrics = Metrics::install()?;
         let authority =
             flags.webhook_ca_file.as_ref().map(|path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display())));
-        let stock_photos = flags.stock_photos_url.map(|url| StockPhotos::new(&url, flags.stock_photos_key.as_deref())).transpose()?;
+        let stock_photos = flags.stock_photos_url.map(|url| StockPhotos::new(&url, stock_photos_key.as_deref())).transpose()?;
         let limits = RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second);
-        let limits = flags.redis_url.iter().try_fold(limits, |limits, url| limits.shared_in(url))?;
+        let limits = redis_url.iter().try_fold(limits, |limits, url| limits.shared_in(url))?;
         let service = Arc::new(Service {
             stock_photos,
             limits,
@@ -80,7 +83,7 @@ impl Server {
                 clock,
                 &public_url,
                 Settings {
-                    platform_key: flags.platform_key.filter(|key| !key.is_empty()),
+                    platform_keys,
                     idempotency_retention: flags.idempotency_retention,
                     webhook_retry_base: flags.webhook_retry_base,
                     webhook_timeout: flags.webhook_timeout,
@@ -91,9 +94,10 @@ impl Server {
             )
             .await?
         });
+        brought_up_to_date(&service).await?;
         let (stop, stopped) = watch::channel(false);
         let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
-        let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, flags.translator_key)).transpose()?;
+        let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, translator_key)).transpose()?;
         let mut background = vec![tokio::spawn(dispatcher.run(stopped.clone())), tokio::spawn(sweep(service.clone(), stopped.clone()))];
         background.push(tokio::spawn(metrics.clone().keep(stopped.clone())));
         background.push(tokio::spawn(Timekeeper::new(service.clone()).run(stopped.clone())));
@@ -126,7 +130,7 @@ impl Server {
 
 /// Opens the database, bringing it to this version first.
 pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
-    let url = database.database_url.clone();
+    let url = database.url()?;
     let opened = tokio::task::spawn_blocking(move || store::Store::open(&url, &crate::migrations())).await;
     opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
@@ -135,7 +139,7 @@ pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
 pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
     let store = open(database).await?;
     let settings = Settings {
-        platform_key: Some(access::token("", &Ids::default())),
+        platform_keys: vec![access::token("", &Ids::default())],
         idempotency_retention: Duration::ZERO,
         webhook_retry_base: Duration::ZERO,
         webhook_timeout: Duration::ZERO,
@@ -143,7 +147,14 @@ pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Servi
         device_reconnect_delay: Duration::ZERO,
         files_url: None,
     };
-    assemble(store, clock, "", settings).await.map(Arc::new)
+    let service = assemble(store, clock, "", settings).await.map(Arc::new)?;
+    brought_up_to_date(&service).await?;
+    Ok(service)
+}
+
+/// Brings what the database keeps in this program's words to its version, as migrations bring the schema.
+async fn brought_up_to_date(service: &Arc<Service>) -> Result<(), String> {
+    summaries::rebuild(service).await.map_err(|error| error.cause().unwrap_or_default().to_owned())
 }
 
 async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings: Settings) -> Result<Service, String> {
@@ -253,10 +264,12 @@ async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
     }
 }
 
-/// Does away with what time has ended: answered idempotency keys, deliveries that are over, subscriptions whose credential
+/// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, deliveries that are over, subscriptions whose credential
 /// is no longer valid.
 pub async fn sweep_once(service: &Arc<Service>) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
+    let clock = service.clock.clone();
+    in_batches(service, "what is left of erased organizations stays for now", move |tx| platform::sweep(tx, &clock)).await;
     in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
     if let Err(error) = webhooks::sweep_old(service).await {
         tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");
@@ -278,10 +291,10 @@ async fn sweep_deleted(service: &Arc<Service>) {
 async fn in_batches(
     service: &Service,
     otherwise: &str,
-    batch: impl Fn(&mut store::Transaction<'_>) -> error::Result<bool> + Copy + Send + 'static,
+    batch: impl Fn(&mut store::Transaction<'_>) -> error::Result<bool> + Clone + Send + 'static,
 ) {
     loop {
-        match service.store.write(batch).await {
+        match service.store.write(batch.clone()).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {

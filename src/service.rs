@@ -18,8 +18,8 @@ use crate::webhooks::Targets;
 /// How the service behaves, as far as flags decide it.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The platform interface's key; without one it lets nobody in.
-    pub platform_key: Option<String>,
+    /// The platform interface's keys; without one it lets nobody in.
+    pub platform_keys: Vec<String>,
     /// How long an answered idempotency key is remembered.
     pub idempotency_retention: Duration,
     /// The longest first pause between two attempts of a delivery.

@@ -13,18 +13,23 @@ use crate::error::{Error, Kind, Result};
 
 store::statements! {
     /// An API key and its organization, by the hash of the token.
-    KEY_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id where k.token_hash = ?1";
+    KEY_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id
+        where k.token_hash = ?1 and o.erased_at is null";
+    /// The same by the hash of the token that the newest one has replaced, with the end of its grace time.
+    KEY_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.replaced_until from api_key k
+        join organization o on o.id = k.organization_id where k.replaced_hash = ?1 and o.erased_at is null";
     /// An API key and its organization, by its id.
-    KEY_BY_ID = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.id = ?2";
+    KEY_BY_ID = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id
+        where k.organization_id = ?1 and k.id = ?2 and o.erased_at is null";
     /// An access token, its member and its organization, by the hash of the token.
     TOKEN_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
-        join organization o on o.id = t.organization_id where t.token_hash = ?1";
+        join organization o on o.id = t.organization_id where t.token_hash = ?1 and o.erased_at is null";
     /// The access tokens of a connection, with its member and organization.
     TOKENS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
         join organization o on o.id = t.organization_id
-        where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3 order by t.created_at, t.id";
+        where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3 and o.erased_at is null order by t.created_at, t.id";
 }
 
 /// Who it is that calls, and whose its subscriptions are within an organization.
@@ -187,7 +192,11 @@ pub fn hash(token: &str) -> Vec<u8> {
 pub fn find(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Option<Identified>> {
     let by_hash = [Value::Bytes(hash(token))];
     if token.starts_with("sk_") {
-        return tx.row(&KEY_BY_HASH, &by_hash)?.map_or(Ok(None), |row| api_key(&row, now));
+        if let Some(row) = tx.row(&KEY_BY_HASH, &by_hash)? {
+            return api_key(&row, now, None);
+        }
+        let Some(row) = tx.row(&KEY_BY_REPLACED_HASH, &by_hash)? else { return Ok(None) };
+        return api_key(&row, now, row.get(6)?);
     }
     if token.starts_with("at_") {
         return tx.row(&TOKEN_BY_HASH, &by_hash)?.map_or(Ok(None), |row| connection(&[row], now));
@@ -198,7 +207,7 @@ pub fn find(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Opt
 /// The same for a stored credential: what it may do now.
 pub fn load(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential, now: Timestamp) -> Result<Option<Identified>> {
     match credential {
-        Credential::ApiKey(id) => tx.row(&KEY_BY_ID, &[organization.into(), id.into()])?.map_or(Ok(None), |row| api_key(&row, now)),
+        Credential::ApiKey(id) => tx.row(&KEY_BY_ID, &[organization.into(), id.into()])?.map_or(Ok(None), |row| api_key(&row, now, None)),
         Credential::Connection { app, member } => {
             connection(&tx.rows(&TOKENS_BY_CONNECTION, &[organization.into(), app.into(), member.into()])?, now)
         }
@@ -206,9 +215,12 @@ pub fn load(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential
     }
 }
 
-fn api_key(row: &Row, now: Timestamp) -> Result<Option<Identified>> {
+/// An API key, asked for by a token that is good until `until`, or for good.
+fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option<Identified>> {
     let Json(key): Json<ApiKey> = row.get(1)?;
-    if key.expires_at.is_some_and(|expiry| expiry.0 <= now) {
+    let expiry = key.expires_at.map(|expiry| expiry.0);
+    let valid_until = [expiry, until].into_iter().flatten().min();
+    if valid_until.is_some_and(|end| end <= now) {
         return Ok(None);
     }
     let access = Access {
@@ -217,7 +229,6 @@ fn api_key(row: &Row, now: Timestamp) -> Result<Option<Identified>> {
         reach: Reach::Everything,
         satisfies_two_factor: true,
     };
-    let valid_until = key.expires_at.map(|expiry| expiry.0);
     Ok(Some(Identified { access, organization: organization(row)?, revisions: revisions(row)?, valid_until }))
 }
 

@@ -1,4 +1,6 @@
 //! What credentials and their organization are, as they are stored.
+//!
+//! What a document of another version lacks reads as its default. Of a credential that is what gives the least.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,9 +9,11 @@ use uuid::Uuid;
 use super::Permission;
 use crate::field::Country;
 use crate::moment::Moment;
+use crate::translations::ENGLISH;
 
 /// The region assumed for phone numbers where an organization names none.
 pub const DEFAULT_COUNTRY: &str = "US";
+
 /// An organization as every request knows it.
 #[derive(Debug, Clone)]
 pub struct Organization {
@@ -21,7 +25,8 @@ pub struct Organization {
 
 /// What an organization has set.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
 pub struct Settings {
     /// The organization's name.
     pub name: String,
@@ -33,9 +38,21 @@ pub struct Settings {
     pub is_two_factor_required: bool,
 }
 
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            country: Country(DEFAULT_COUNTRY.into()),
+            languages: vec![ENGLISH.into()],
+            is_two_factor_required: false,
+        }
+    }
+}
+
 /// An API key as it is stored.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
 pub struct ApiKey {
     /// What it is for.
     pub name: String,
@@ -47,7 +64,8 @@ pub struct ApiKey {
 
 /// A member as they are stored.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
 pub struct Member {
     /// The member's name.
     pub name: String,
@@ -63,9 +81,22 @@ pub struct Member {
     pub is_two_factor_enrolled: bool,
 }
 
+impl Default for Member {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            email: String::new(),
+            permissions: Vec::new(),
+            property_ids: Some(Vec::new()),
+            is_active: false,
+            is_two_factor_enrolled: false,
+        }
+    }
+}
+
 /// An access token as it is stored.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct AccessToken {
     /// What it grants, as far as the member holds it.
     pub permissions: Vec<Permission>,

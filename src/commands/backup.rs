@@ -8,7 +8,8 @@ use crate::config::BackupFlags;
 /// Copies the database into a file that appears whole or not at all, and says how large it is.
 pub async fn backup(flags: BackupFlags) -> Result<(), String> {
     let shown = flags.file.display().to_string();
-    let copied = tokio::task::spawn_blocking(move || copy(&flags.database.database_url, &flags.file)).await;
+    let url = flags.database.url()?;
+    let copied = tokio::task::spawn_blocking(move || copy(&url, &flags.file)).await;
     let bytes = copied.map_err(|error| error.to_string())??;
     super::print(&format!("{shown}: {bytes} bytes\n"))
 }

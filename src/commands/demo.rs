@@ -43,8 +43,12 @@ struct Listing {
 /// Serves the demo until told to stop.
 pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     let directory = tempfile::tempdir().map_err(|error| format!("no place for a throwaway database: {error}"))?;
-    flags.database.database_url = format!("sqlite:{}", directory.path().join("demo.db").display());
-    let platform_key = flags.platform_key.get_or_insert_with(|| access::token("pk_", &Ids::default())).clone();
+    flags.database.database_url = Some(format!("sqlite:{}", directory.path().join("demo.db").display()));
+    flags.platform_key = flags.platform_keys()?;
+    if flags.platform_key.is_empty() {
+        flags.platform_key.push(access::token("pk_", &Ids::default()));
+    }
+    let platform_key = flags.platform_key.first().cloned().unwrap_or_default();
     // Before anything is served, and so without a rate limit.
     let built = build(&server::offline(&flags.database, Clock::system()).await?).await?;
     let server = Server::start(flags, Clock::system()).await?;
@@ -93,7 +97,7 @@ fn banner(base: &str, platform_key: &str, built: &Built) -> String {
 }
 
 async fn build(service: &Arc<Service>) -> Result<Built, String> {
-    let platform = Local { service, token: service.settings.platform_key.clone().unwrap_or_default() };
+    let platform = Local { service, token: service.settings.platform_keys.concat() };
     let now = service.clock.now();
     let organization = service.ids.uuid(now);
     let at = [("organizationId", organization.to_string())];

@@ -21,7 +21,7 @@ const BATCH_BYTES: usize = 8 << 20;
 pub async fn import(flags: ImportFlags) -> Result<(), String> {
     let (input, size) = open(&flags.file)?;
     let service = server::offline(&flags.database, Clock::system()).await?;
-    let token = service.settings.platform_key.clone().unwrap_or_default();
+    let token = service.settings.platform_keys.concat();
     let platform = Local { service: &service, token };
     let bar = progress_bar(size);
     let mut lines = BufReader::new(bar.wrap_read(input)).lines();

@@ -40,13 +40,13 @@ async fn serve(flags: ServeFlags) -> Result<(), String> {
 
 async fn migrate(flags: DatabaseFlags) -> Result<(), String> {
     let _claim = claim(&flags)?;
-    let store = server::open(&flags).await?;
-    settle(store).await
+    let service = server::offline(&flags, Clock::system()).await?;
+    settle(service.store.clone()).await
 }
 
 /// Holds the database for this process, where it is one that a process has to itself.
 fn claim(database: &DatabaseFlags) -> Result<store::Claim, String> {
-    store::claim(&database.database_url).map_err(|error| error.to_string())
+    store::claim(&database.url()?).map_err(|error| error.to_string())
 }
 
 /// Leaves everything that a command has written in the database file itself.

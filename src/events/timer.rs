@@ -30,13 +30,15 @@ store::statements! {
     /// Ends a device's timer.
     DISARM = "delete from device_timer where organization_id = ?1 and device_id = ?2";
     /// The organization of the device that has been back for longest, at least since then; some organizations are left out.
-    DUE = "select organization_id from device_timer where online_since <= ?1 and not (organization_id = any(?2))
-        order by online_since, organization_id limit 1";
+    DUE = "select t.organization_id from device_timer t join organization o on o.id = t.organization_id
+        where t.online_since <= ?1 and not (t.organization_id = any(?2)) and o.erased_at is null
+        order by t.online_since, t.organization_id limit 1";
     /// Devices of an organization that have been back at least since then.
     DUE_WITHIN = "select device_id from device_timer where organization_id = ?1 and online_since <= ?2
         order by online_since, device_id limit ?3";
     /// Since when the device that has been back for longest has been.
-    FIRST = "select online_since from device_timer order by online_since limit 1";
+    FIRST = "select t.online_since from device_timer t join organization o on o.id = t.organization_id
+        where o.erased_at is null order by t.online_since limit 1";
 }
 
 /// Does to a device's timer what a change of the device means for it.

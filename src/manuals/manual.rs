@@ -23,7 +23,7 @@ pub enum DisplayMode {
 
 /// A manual, as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Manual {
     /// What is answered of it.
     pub answered: ManualView,
@@ -33,8 +33,8 @@ pub struct Manual {
 
 /// A manual, as create and update answer it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "PortalManual", example = example())]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default, rename = "PortalManual", example = example())]
 pub struct ManualView {
     /// Server-assigned.
     pub id: Uuid,
@@ -66,6 +66,19 @@ pub struct ManualView {
     pub created_at: Moment,
     /// When it last changed.
     pub updated_at: Moment,
+}
+
+/// What a document of another version lacks is as it is in a new manual.
+impl Default for Manual {
+    fn default() -> Self {
+        Self::new(Uuid::nil(), String::new(), Moment::default())
+    }
+}
+
+impl Default for ManualView {
+    fn default() -> Self {
+        Manual::default().answered
+    }
 }
 
 impl Manual {

@@ -239,7 +239,6 @@ fn admit(
     *standing = match (operation.surface, caller) {
         (Surface::Public, Caller::Tenant(identified)) => agreed.or_else(|| service.limits.take(identified.owner(), elapsed, now)),
         (Surface::Guest, Caller::Tenant(identified)) => service.guest_limits.take(identified.owner(), elapsed, now),
-        }
         _ => None,
     };
     if standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {

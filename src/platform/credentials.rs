@@ -1,21 +1,24 @@
 //! Who may call: API keys, members, OAuth apps, access tokens, connections.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use http::Method;
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::{Json, Row};
 use uuid::Uuid;
 
+use super::organizations::PAGES;
 use crate::access::{self, AccessToken, ApiKey, Credential, Member, Permission};
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::events::Event;
 use crate::field::{EmailAddress, Field, HttpUrl, Label};
 use crate::moment::Moment;
-use crate::operation::Operation;
+use crate::operation::{Listing, Operation, Page};
 use crate::values;
 use crate::webhooks::{DisabledReason, disable_all_elsewhere, disable_all_of, disable_events_of_member};
 
@@ -26,6 +29,9 @@ store::statements! {
     DELETE_TOKENS_ELSEWHERE = "delete from access_token where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3";
     /// The API keys of an organization.
     LIST_KEYS = "select id, doc, created_at from api_key where organization_id = ?1 order by created_at, id";
+    /// Gives an API key another token. The one before stays good until a moment; one that was replaced earlier is forgotten.
+    ROTATE_KEY = "update api_key set replaced_hash = token_hash, replaced_until = ?4, token_hash = ?3
+        where organization_id = ?1 and id = ?2 returning id, doc, created_at";
     /// Revokes an API key.
     DELETE_KEY = "delete from api_key where organization_id = ?1 and id = ?2";
     /// Creates a member, or replaces one.
@@ -34,18 +40,29 @@ store::statements! {
         returning id, doc, created_at, updated_at";
     /// A member.
     MEMBER = "select id, doc, created_at, updated_at from member where organization_id = ?1 and id = ?2";
+    /// A page of an organization's members.
+    LIST_MEMBERS = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by id limit ?2 offset ?3";
+    /// How many members there are.
+    COUNT_MEMBERS = "select count(*) from member where organization_id = ?1";
+    /// Ends every token of a member, whichever app has it.
+    DELETE_TOKENS_OF_MEMBER = "delete from access_token where organization_id = ?1 and member_id = ?2";
+    /// Removes a member.
+    DELETE_MEMBER = "delete from member where organization_id = ?1 and id = ?2";
     /// Creates an OAuth app, or replaces one.
     PUT_APP = "insert into oauth_app (id, created_at, updated_at, doc) values (?1, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc
         returning created_at, updated_at";
     /// Whether an OAuth app is known. Apps belong to no organization.
-    APP_EXISTS = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2";
+    APP_EXISTS = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2 and o.erased_at is null";
     /// A new access token.
     INSERT_TOKEN = "insert into access_token (organization_id, id, member_id, oauth_app_id, token_hash, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     /// Disconnects an app from a member.
     DELETE_TOKENS = "delete from access_token where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
 }
+
+/// A day: how long a token that is replaced stays good, where the caller does not say.
+const GRACE_SECONDS: u32 = 86_400;
 
 /// A moment that has not passed, as the schema of an expiry.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -93,6 +110,19 @@ struct OneApiKey {
     api_key_id: Uuid,
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "graceSeconds": 86_400 }))]
+struct RotateApiKey {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    api_key_id: Uuid,
+    /// For how long the token there is stays good beside the new one; a day if left out.
+    #[serde(default)]
+    #[schemars(range(max = 604_800))]
+    grace_seconds: Option<u32>,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ApiKeyView {
@@ -100,9 +130,17 @@ struct ApiKeyView {
     #[serde(flatten)]
     key: ApiKey,
     created_at: Moment,
-    /// Shown once, when the key is made.
+    /// Shown once, when it is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
+}
+
+impl ApiKeyView {
+    /// From the columns `id, doc, created_at`.
+    fn from_row(row: &Row, token: Option<String>) -> Result<Self> {
+        let Json(key) = row.get(1)?;
+        Ok(Self { id: row.get(0)?, key, created_at: Moment(row.get(2)?), token })
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -123,6 +161,14 @@ struct PutMember {
     property_ids: Field<Option<Vec<Uuid>>>,
     is_active: bool,
     is_two_factor_enrolled: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneMember {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    member_id: Uuid,
 }
 
 /// A member as they are answered.
@@ -199,8 +245,8 @@ struct OneConnection {
 
 /// That something is gone.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Done {
-    success: bool,
+pub(super) struct Done {
+    pub(super) success: bool,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -212,12 +258,22 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("listApiKeys", Method::GET, "/organizations/{organizationId}/api-keys")
             .summary("List API keys, without their tokens")
             .run(list_keys),
+        Operation::platform("rotateApiKey", Method::POST, "/organizations/{organizationId}/api-keys/{apiKeyId}/rotate")
+            .summary("Make another token for an API key, shown once; the one before is good until the grace time is over")
+            .creates()
+            .run(rotate_key),
         Operation::platform("revokeApiKey", Method::DELETE, "/organizations/{organizationId}/api-keys/{apiKeyId}")
             .summary("Revoke an API key: it stops working with the next request, and its subscriptions are disabled")
             .run(revoke_key),
         Operation::platform("putMember", Method::PUT, "/organizations/{organizationId}/members/{memberId}")
             .summary("Create a member, or replace one")
             .run(put_member),
+        Operation::platform("listMembers", Method::GET, "/organizations/{organizationId}/members")
+            .summary("List an organization's members, by id")
+            .pages(PAGES, list_members),
+        Operation::platform("removeMember", Method::DELETE, "/organizations/{organizationId}/members/{memberId}")
+            .summary("Remove a member: their tokens stop working with the next request, and their subscriptions are disabled")
+            .run(remove_member),
         Operation::platform("putOauthApp", Method::PUT, "/oauth-apps/{oauthAppId}")
             .summary("Create an OAuth app, or replace one")
             .run_system(put_app),
@@ -241,11 +297,17 @@ fn create_key(context: &mut Context<'_, '_>, input: CreateApiKey) -> Result<ApiK
 }
 
 fn list_keys(context: &mut Context<'_, '_>, _: OfOrganization) -> Result<Vec<ApiKeyView>> {
-    let view = |row: &Row| -> Result<ApiKeyView> {
-        let Json(key) = row.get(1)?;
-        Ok(ApiKeyView { id: row.get(0)?, key, created_at: Moment(row.get(2)?), token: None })
-    };
-    context.rows(&LIST_KEYS, [])?.iter().map(view).collect()
+    context.rows(&LIST_KEYS, [])?.iter().map(|row| ApiKeyView::from_row(row, None)).collect()
+}
+
+/// The credential stays the same, and with it what it owns: subscriptions, idempotency keys, limits.
+fn rotate_key(context: &mut Context<'_, '_>, input: RotateApiKey) -> Result<ApiKeyView> {
+    let token = access::token("sk_", context.ids());
+    let grace = Duration::from_secs(input.grace_seconds.unwrap_or(GRACE_SECONDS).into());
+    let until = context.now().checked_add(grace).unwrap_or(Timestamp::MAX);
+    let hash = store::Value::Bytes(access::hash(&token));
+    let row = context.row(&ROTATE_KEY, values![input.api_key_id, hash, until])?;
+    ApiKeyView::from_row(&row.ok_or_else(|| Error::not_found("API key"))?, Some(token))
 }
 
 fn revoke_key(context: &mut Context<'_, '_>, input: OneApiKey) -> Result<Done> {
@@ -269,6 +331,21 @@ fn put_member(context: &mut Context<'_, '_>, input: PutMember) -> Result<MemberV
     let now = context.now();
     let row = context.row(&PUT_MEMBER, values![input.member_id, now, store::Value::json(&member)?])?;
     MemberView::from_row(&row.ok_or_else(|| Error::internal("an upsert returned nothing"))?)
+}
+
+fn list_members(context: &mut Context<'_, '_>, _: OfOrganization, page: Page) -> Result<Listing<MemberView>> {
+    let total = context.row(&COUNT_MEMBERS, [])?.map_or(Ok(0), |row| row.get(0))?;
+    let rows = context.rows(&LIST_MEMBERS, values![page.limit, page.offset])?;
+    Ok(Listing { items: rows.iter().map(MemberView::from_row).collect::<Result<_>>()?, total })
+}
+
+fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Done> {
+    context.execute(&DELETE_TOKENS_OF_MEMBER, values![input.member_id])?;
+    if context.execute(&DELETE_MEMBER, values![input.member_id])? == 0 {
+        return Err(Error::not_found("Member"));
+    }
+    disable_events_of_member(context, input.member_id, Event::ALL, DisabledReason::CredentialInvalid)?;
+    Ok(Done { success: true })
 }
 
 /// Disables the subscriptions that a member, as they are now, may not have: at once, so that none comes back to life when

@@ -1,7 +1,10 @@
 //! The platform interface: organizations, their credentials, and the records the platform around us keeps in step.
 
 mod credentials;
+mod erased_tables;
+mod erasure;
 mod kind;
+mod links;
 mod organizations;
 mod photos;
 mod reads;
@@ -10,6 +13,7 @@ mod sets;
 mod sync;
 mod within;
 
+pub use erasure::sweep;
 pub use kind::{Device, Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
 pub use photos::{PhotoAddress, Photos};
 pub use records::{Record, find_record, find_records, get_record};
@@ -24,6 +28,9 @@ use crate::operation::Operation;
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
     [
         credentials::STATEMENTS,
+        erased_tables::STATEMENTS,
+        erasure::STATEMENTS,
+        links::STATEMENTS,
         organizations::STATEMENTS,
         photos::STATEMENTS,
         reads::STATEMENTS,
@@ -37,5 +44,8 @@ pub(crate) fn statements() -> Vec<&'static store::Statement> {
 
 /// The operations of this chapter.
 pub(crate) fn operations() -> Vec<Operation> {
-    [organizations::operations(), credentials::operations(), sync::operations(), reads::operations()].into_iter().flatten().collect()
+    [organizations::operations(), credentials::operations(), links::operations(), sync::operations(), reads::operations()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

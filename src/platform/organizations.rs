@@ -3,26 +3,37 @@
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use store::{Json, Row};
 use uuid::Uuid;
 
-use crate::access::{DEFAULT_COUNTRY, Settings};
+use super::credentials::Done;
+use crate::access::Settings;
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
-use crate::field::{Country, Label, Language};
+use crate::field::{Country, Field, Label, Language};
 use crate::format;
 use crate::moment::Moment;
-use crate::operation::{Operation, Touches};
+use crate::operation::{Listing, Nothing, Operation, Page, PageLimits, Touches};
 use crate::translations;
 use crate::values;
 
 store::statements! {
-    /// Creates an organization, or replaces its settings.
+    /// Creates an organization, or replaces its settings; nothing while it is being erased.
     PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc) values (?1, ?4, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc
-        returning created_at, updated_at";
-    /// When an organization was made and last changed.
-    ORGANIZATION_TIMES = "select created_at, updated_at from organization where id = ?1";
+        where organization.erased_at is null returning id, doc, created_at, updated_at";
+    /// An organization.
+    ORGANIZATION = "select id, doc, created_at, updated_at from organization where id = ?1 and erased_at is null";
+    /// A page of the organizations.
+    LIST = "select id, doc, created_at, updated_at from organization where erased_at is null order by id limit ?1 offset ?2";
+    /// How many there are.
+    COUNT = "select count(*) from organization where erased_at is null";
+    /// Marks an organization: nothing finds it from then on, and its rows are swept.
+    ERASE = "update organization set erased_at = ?2 where id = ?1 and erased_at is null";
 }
+
+/// The page limits of the platform's lists.
+pub(super) const PAGES: PageLimits = PageLimits { default: 50, max: 200 };
 
 /// The language every organization has.
 const ENGLISH: &str = "en";
@@ -32,7 +43,9 @@ const ENGLISH: &str = "en";
 #[schemars(example = serde_json::json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es", "fr"] }))]
 struct PutOrganization {
     organization_id: Uuid,
-    name: Label,
+    /// Not to be left out where the organization is created.
+    #[serde(default)]
+    name: Field<Label>,
     #[serde(default)]
     country: Option<Country>,
     #[serde(default)]
@@ -48,6 +61,12 @@ struct GetOrganization {
     organization_id: Uuid,
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct EraseOrganization {
+    organization_id: Uuid,
+}
+
 /// An organization as it is answered.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -59,37 +78,72 @@ struct OrganizationView {
     updated_at: Moment,
 }
 
+impl OrganizationView {
+    /// From the columns `id, doc, created_at, updated_at`.
+    fn from_row(row: &Row) -> Result<Self> {
+        let Json(settings) = row.get(1)?;
+        Ok(Self { id: row.get(0)?, settings, created_at: Moment(row.get(2)?), updated_at: Moment(row.get(3)?) })
+    }
+}
+
 pub(super) fn operations() -> Vec<Operation> {
     vec![
+        Operation::platform("listOrganizations", Method::GET, "/organizations")
+            .summary("List the organizations, by id")
+            .pages_system(PAGES, list),
         Operation::platform("putOrganization", Method::PUT, "/organizations/{organizationId}")
-            .summary("Create an organization, or replace its settings")
+            .summary("Create an organization, or change the settings that are named")
             .run_system(put),
         Operation::platform("getOrganization", Method::GET, "/organizations/{organizationId}").summary("Read an organization").run(get),
+        Operation::platform("eraseOrganization", Method::DELETE, "/organizations/{organizationId}")
+            .summary("Erase an organization: everything of it is gone from every answer at once")
+            .run_system(erase),
     ]
 }
 
+fn list(system: &mut System<'_, '_>, _: Nothing, page: Page) -> Result<Listing<OrganizationView>> {
+    let total = system.tx.row(&COUNT, &[])?.map_or(Ok(0), |row| row.get(0))?;
+    let rows = system.tx.rows(&LIST, &values![page.limit, page.offset])?;
+    Ok(Listing { items: rows.iter().map(OrganizationView::from_row).collect::<Result<_>>()?, total })
+}
+
 fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<OrganizationView> {
-    let settings = Settings {
-        name: input.name.0,
-        country: input.country.unwrap_or_else(|| Country(DEFAULT_COUNTRY.into())),
-        languages: languages(input.languages.unwrap_or_default()),
-        is_two_factor_required: input.is_two_factor_required.unwrap_or(false),
-    };
-    let before = system
-        .lock(input.organization_id, Touches::Configuration)?
-        .map(|before| before.organization.settings.languages)
-        .unwrap_or_default();
-    let doc = store::Value::json(&settings)?;
-    let row = system.tx.row(&PUT_ORGANIZATION, &values![input.organization_id, system.now, doc, system.ids.step()])?;
-    let row = row.ok_or_else(|| Error::internal("an upsert returned nothing"))?;
-    translations::follow_languages(system, input.organization_id, &before, &settings.languages)?;
-    Ok(OrganizationView { id: input.organization_id, settings, created_at: Moment(row.get(0)?), updated_at: Moment(row.get(1)?) })
+    let id = input.organization_id;
+    let before = system.lock(id, Touches::Configuration)?.map(|locked| locked.organization.settings);
+    let spoken = before.as_ref().map(|before| before.languages.clone()).unwrap_or_default();
+    let doc = store::Value::json(&settings(before, input)?)?;
+    // A random one: it may have the id of one that was erased, whose answers some node still has in memory.
+    let revision = system.ids.step();
+    let row = system.tx.row(&PUT_ORGANIZATION, &values![id, system.now, doc, revision])?;
+    let row = row.ok_or_else(|| Error::conflict("The organization is being erased; it can be created anew once that is done."))?;
+    let view = OrganizationView::from_row(&row)?;
+    translations::follow_languages(system, id, &spoken, &view.settings.languages)?;
+    Ok(view)
+}
+
+/// The settings as they are to be: of those that are there, what is named is replaced.
+fn settings(before: Option<Settings>, sent: PutOrganization) -> Result<Settings> {
+    let PutOrganization { name, country, languages: tags, is_two_factor_required, .. } = sent;
+    if before.is_none() && name.sent().is_none() {
+        return Err(Error::invalid(&["name"], "is required where the organization is created"));
+    }
+    let mut settings = before.unwrap_or_default();
+    name.apply(&mut settings.name);
+    settings.country = country.unwrap_or(settings.country);
+    settings.languages = tags.map_or(settings.languages, languages);
+    settings.is_two_factor_required = is_two_factor_required.unwrap_or(settings.is_two_factor_required);
+    Ok(settings)
+}
+
+/// One that is not there, or is being erased, is erased already.
+fn erase(system: &mut System<'_, '_>, input: EraseOrganization) -> Result<Done> {
+    system.tx.execute(&ERASE, &values![input.organization_id, system.now])?;
+    Ok(Done { success: true })
 }
 
 fn get(context: &mut Context<'_, '_>, _: GetOrganization) -> Result<OrganizationView> {
-    let row = context.row(&ORGANIZATION_TIMES, [])?.ok_or_else(|| Error::not_found("Organization"))?;
-    let settings = context.organization.settings.clone();
-    Ok(OrganizationView { id: context.organization.id, settings, created_at: Moment(row.get(0)?), updated_at: Moment(row.get(1)?) })
+    let row = context.row(&ORGANIZATION, [])?.ok_or_else(|| Error::not_found("Organization"))?;
+    OrganizationView::from_row(&row)
 }
 
 /// The languages in canonical case, each once, English among them.

@@ -36,7 +36,8 @@ store::statements! {
     /// Keeps a secret, unless another node has been first.
     INSERT_SECRET = "insert into secret (name, value) values (?1, ?2) on conflict do nothing";
     /// A review, whoever asks.
-    REVIEW = "select doc from record where organization_id = ?1 and kind = ?2 and id = ?3";
+    REVIEW = "select r.doc from record r join organization o on o.id = r.organization_id
+        where r.organization_id = ?1 and r.kind = ?2 and r.id = ?3 and o.erased_at is null";
 }
 
 /// Makes and judges the addresses of photos. All nodes on a database share its secret, so each judges what any has made.

@@ -10,8 +10,8 @@ use crate::moment::Moment;
 
 /// A portal branding, as it is stored and answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "PortalBranding", example = example())]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default, rename = "PortalBranding", example = example())]
 pub struct Branding {
     /// Server-assigned.
     pub id: Uuid,
@@ -47,6 +47,13 @@ pub struct Branding {
     pub callout_message_id: Option<Uuid>,
     /// When it last changed.
     pub updated_at: Moment,
+}
+
+/// What a document of another version lacks is as it is in a new branding.
+impl Default for Branding {
+    fn default() -> Self {
+        Self::new(Uuid::nil(), String::new(), Moment::default())
+    }
 }
 
 impl Branding {

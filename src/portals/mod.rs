@@ -11,7 +11,7 @@ mod texts;
 pub use branding::Branding;
 pub(crate) use branding_operations::{default_branding, find as find_branding, forget_custom_url};
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
-pub(crate) use portal_operations::{all_exist, default_portal, find as find_portal, names};
+pub(crate) use portal_operations::{SUMMARY, all_exist, default_portal, find as find_portal, names};
 pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
 pub(crate) use serving::{Coverage, effective_portal, may_assign};
 pub(crate) use texts::{Callouts, PortalCopy};

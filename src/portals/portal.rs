@@ -59,8 +59,8 @@ impl Tile {
 
 /// A guest portal, as it is stored and answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(example = example())]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default, example = example())]
 pub struct Portal {
     /// Server-assigned.
     pub id: Uuid,
@@ -120,6 +120,13 @@ pub struct Portal {
     pub created_at: Moment,
     /// When it last changed.
     pub updated_at: Moment,
+}
+
+/// What a document of another version lacks is as it is in a new portal.
+impl Default for Portal {
+    fn default() -> Self {
+        Self::new(Uuid::nil(), Moment::default())
+    }
 }
 
 impl Portal {

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::field::{Create, Field, Update, folded};
 use crate::moment::Moment;
 use crate::operation::{Basis, ById, Needs, Operation};
+use crate::summaries::Summary;
 use crate::translations::{self, ENGLISH, Others, SourceTable};
 use crate::values;
 
@@ -43,7 +44,23 @@ store::statements! {
     PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         on conflict (organization_id, id) do update set name_key = excluded.name_key, is_default = excluded.is_default,
         updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
+    /// Portals after an id.
+    AFTER = "select id, doc from portal where organization_id = ?1 and id > ?2 order by id limit ?3";
+    /// Writes what the list says of a portal.
+    PUT_SUMMARY = "update portal set summary = ?3 where organization_id = ?1 and id = ?2";
 }
+
+/// What the list says of a portal. Its version is that of [`PortalRow`].
+pub(crate) static SUMMARY: Summary = Summary {
+    name: "portal",
+    version: 1,
+    read: &AFTER,
+    write: &PUT_SUMMARY,
+    of: |row| {
+        let Json(portal) = row.get(1)?;
+        summary(&portal)
+    },
+};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -241,6 +258,14 @@ fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
 
 pub(super) fn save(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let key = portal.name.as_deref().map(folded);
+    let doc = store::Value::json(portal)?;
+    let params = values![portal.id, key, portal.is_default, portal.created_at, portal.updated_at, summary(portal)?, doc];
+    context.execute(&PUT, params)?;
+    translations::note_links(context, portal.id, portal.linked_texts())
+}
+
+/// What the list says of a portal.
+fn summary(portal: &Portal) -> Result<String> {
     let row = PortalRow {
         id: portal.id,
         name: portal.name.as_deref(),
@@ -248,11 +273,7 @@ pub(super) fn save(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()>
         support_email: portal.support_email.as_deref(),
         branding_id: portal.branding_id,
     };
-    let summary = serde_json::to_string(&row).map_err(Error::internal)?;
-    let doc = store::Value::json(portal)?;
-    let params = values![portal.id, key, portal.is_default, portal.created_at, portal.updated_at, summary, doc];
-    context.execute(&PUT, params)?;
-    translations::note_links(context, portal.id, portal.linked_texts())
+    serde_json::to_string(&row).map_err(Error::internal)
 }
 
 /// A text of a portal that is written as text and read as a translation (spec: Copy rules).

@@ -43,10 +43,16 @@ pub struct Question {
     /// Translation of its text.
     pub text_ml_text_id: Uuid,
     /// Whether the step is incomplete without an answer.
+    #[serde(default)]
+    #[schemars(!default)]
     pub is_required: bool,
     /// What can be chosen.
+    #[serde(default)]
+    #[schemars(!default)]
     pub options: Vec<QuestionOption>,
     /// Any one of them holding shows the question; none shows it always.
+    #[serde(default)]
+    #[schemars(!default)]
     pub conditions: Vec<Condition>,
 }
 

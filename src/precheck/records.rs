@@ -7,6 +7,7 @@ use super::step::{Step, Written};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::platform::{Kind, link_to, unlink_records};
+use crate::summaries::Summary;
 use crate::{translations, values};
 
 store::statements! {
@@ -25,7 +26,23 @@ store::statements! {
         is_active = excluded.is_active, updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
     /// Notes that a guest has saved an answer to a step.
     USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2 and is_used = false";
+    /// Steps after an id.
+    AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id limit ?3";
+    /// Writes what the list says of a step.
+    PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";
 }
+
+/// What the list says of a step. Its version is that of [`Written`].
+pub(crate) static SUMMARY: Summary = Summary {
+    name: "precheck_step",
+    version: 1,
+    read: &AFTER,
+    write: &PUT_SUMMARY,
+    of: |row| {
+        let Json(step) = row.get(1)?;
+        summary(&step)
+    },
+};
 
 /// What the links of steps to records are filed under.
 pub(crate) const LINKED_AS: &str = "precheck_step";
@@ -82,11 +99,16 @@ pub(super) fn save(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
 
 /// Writes a step that names what it did, and what the list says of it.
 pub(super) fn put(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
-    let summary = serde_json::to_string(&Written::from(step)).map_err(Error::internal)?;
+    let summary = summary(step)?;
     let doc = store::Value::json(step)?;
     let sort_order = step.sort_order.map(i64::from);
     let params = values![step.id, step.step_type.name(), sort_order, step.is_active, step.created_at, step.updated_at, summary, doc];
     context.execute(&PUT_STEP, params).map(drop)
+}
+
+/// What the list says of a step.
+fn summary(step: &Step) -> Result<String> {
+    serde_json::to_string(&Written::from(step)).map_err(Error::internal)
 }
 
 /// The records a step names.

@@ -100,7 +100,8 @@ pub enum AgreementType {
 /// The damage waiver and the security deposit. Amounts are in cents; a payment account that is null means the
 /// organization's active default one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
 pub struct Charges {
     pub damage_waiver_deposit_amount_cents: Option<u64>,
     pub is_damage_waiver_enabled: bool,
@@ -141,7 +142,8 @@ impl Default for Charges {
 
 /// What is agreed to, and how it is signed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
 pub struct Agreement {
     pub agreement_type: Option<AgreementType>,
     pub contract_template_text_ml_text_id: Option<Uuid>,
@@ -157,7 +159,8 @@ pub struct Agreement {
 /// Settings that are accepted on write and that no read of the public interface returns (spec: Write-only settings). The
 /// platform gets them with what a guest has handed in, since it is the one that acts on them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
 pub struct WriteOnly {
     pub identity_flag_policy: Option<IdentityFlagPolicy>,
     pub minimum_guest_age: Option<u32>,
@@ -173,9 +176,9 @@ pub struct WriteOnly {
     pub authority_provider: Option<String>,
 }
 
-/// A step as it is stored.
+/// A step as it is stored. What a document of another version lacks is as it is in a new step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Step {
     /// Server-assigned.
     pub id: Uuid,
@@ -207,6 +210,12 @@ pub struct Step {
     pub created_at: Moment,
     /// When it last changed.
     pub updated_at: Moment,
+}
+
+impl Default for Step {
+    fn default() -> Self {
+        Self::new(Uuid::nil(), StepType::Main, String::new(), Moment::default())
+    }
 }
 
 impl Step {

@@ -19,7 +19,8 @@ pub enum InclusionType {
 
 /// The rules of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
 pub struct Targeting {
     /// The shortest stay, in nights; 0 means no minimum.
     pub min_los: u32,

@@ -44,9 +44,9 @@ store::statements! {
     /// Drops an organization's jobs for some languages.
     DELETE_LANGUAGES = "delete from translation_job where organization_id = ?1 and language = any(?2)";
     /// Jobs that are due and nobody's.
-    DUE = "select organization_id, translation_id, language from translation_job
-        where next_attempt_at <= ?1 and (leased_until is null or leased_until <= ?1)
-        order by next_attempt_at, translation_id, language limit ?2";
+    DUE = "select j.organization_id, j.translation_id, j.language from translation_job j join organization o on o.id = j.organization_id
+        where j.next_attempt_at <= ?1 and (j.leased_until is null or j.leased_until <= ?1) and o.erased_at is null
+        order by j.next_attempt_at, j.translation_id, j.language limit ?2";
     /// Claims a job. The condition is that of DUE once more: of two nodes that saw the same row, the second one waits for the
     /// first, finds that it no longer holds, and does without the row.
     CLAIM = "update translation_job set leased_until = ?5 where organization_id = ?1 and translation_id = ?2 and language = ?3

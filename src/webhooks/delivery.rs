@@ -74,6 +74,7 @@ pub(super) struct Delivery {
     /// When that happened.
     pub occurred_at: Moment,
     /// What was tried so far, oldest first.
+    #[serde(default)]
     pub attempts: Vec<Attempt>,
     /// How many of them were made before it was sent again: they are told, and count no more.
     #[serde(default)]
@@ -114,6 +115,8 @@ pub(super) struct Attempt {
     /// Why there was no answer, or why the one there was does not count.
     pub error: Option<String>,
     /// How long it took.
+    #[serde(default)]
+    #[schemars(!default)]
     pub duration_ms: u64,
 }
 

@@ -134,7 +134,8 @@ pub(super) fn event_name(_: &mut SchemaGenerator) -> Schema {
 
 /// What a subscription is limited to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
 pub(super) struct Filters {
     /// Properties whose events are wanted; none means every property the credential can see.
     property_ids: Vec<Uuid>,
@@ -155,6 +156,7 @@ impl Filters {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Stored {
     /// What it is limited to.
+    #[serde(default)]
     pub filters: Filters,
     /// What its deliveries are signed with.
     #[serde(flatten)]

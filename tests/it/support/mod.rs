@@ -8,6 +8,7 @@ pub mod postgres;
 pub mod raw_receiver;
 pub mod receiver;
 pub mod redis;
+pub mod sql;
 
 use std::time::Duration;
 

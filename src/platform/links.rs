@@ -1,0 +1,63 @@
+//! Guests' links to many stays at once.
+
+use std::collections::HashMap;
+
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::Kind;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::guest;
+use crate::operation::Operation;
+use crate::values;
+
+store::statements! {
+    /// The stay tokens of some reservations.
+    STAY_TOKENS = "select r.id, l.token from record r
+        join guest_link l on l.organization_id = r.organization_id and l.reservation_id = r.id
+        where r.organization_id = ?1 and r.kind = ?2 and r.id = any(?3)";
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "reservationIds": ["0192f0c1-2345-7abc-8def-0123456789ab"] }))]
+struct CreateGuestLinks {
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    /// One that is named twice is answered twice.
+    #[schemars(length(max = 1_000))]
+    reservation_ids: Vec<Uuid>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct GuestLink {
+    reservation_id: Uuid,
+    /// Where the guest's browser goes.
+    url: String,
+    /// What the guest interface takes.
+    token: String,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::platform("createGuestLinks", Method::POST, "/organizations/{organizationId}/guest-links")
+            .summary("The guests' links to stays, in the order asked for; the same ones each time")
+            .reads()
+            .run(create),
+    ]
+}
+
+fn create(context: &mut Context<'_, '_>, input: CreateGuestLinks) -> Result<Vec<GuestLink>> {
+    let rows = context.rows(&STAY_TOKENS, values![Kind::Reservation.name(), input.reservation_ids.as_slice()])?;
+    let tokens: HashMap<Uuid, String> = rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect::<Result<_>>()?;
+    let link = |reservation_id: Uuid| {
+        let token = tokens.get(&reservation_id).cloned().ok_or_else(|| Error::not_found("Reservation"))?;
+        Ok(GuestLink { reservation_id, url: guest::stay_url(context, &token), token })
+    };
+    input.reservation_ids.into_iter().map(link).collect()
+}

@@ -1,0 +1,300 @@
+//! Stored documents and summaries of other versions of the program: what they lack has a default, and what lists read beside
+//! them is written anew.
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use store::{Json, Value as Sql};
+use uuid::Uuid;
+use vestibule::server::offline;
+
+use crate::checkin::House;
+use crate::erasure::furnish;
+use crate::support::{Answer, Api, App, on_both, serve_flags};
+
+/// What is stored as a document, and one as release 0.1.0 wrote it: its table, of a record with its kind.
+const DOCUMENTS: [(&str, &str); 19] = [
+    ("organization", include_str!("fixtures/0.1.0/organization.json")),
+    ("api_key", include_str!("fixtures/0.1.0/api_key.json")),
+    ("member", include_str!("fixtures/0.1.0/member.json")),
+    ("access_token", include_str!("fixtures/0.1.0/access_token.json")),
+    ("portal", include_str!("fixtures/0.1.0/portal.json")),
+    ("portal_branding", include_str!("fixtures/0.1.0/portal_branding.json")),
+    ("precheck_step", include_str!("fixtures/0.1.0/precheck_step.json")),
+    ("precheck_answer", include_str!("fixtures/0.1.0/precheck_answer.json")),
+    ("manual", include_str!("fixtures/0.1.0/manual.json")),
+    ("webhook_subscription", include_str!("fixtures/0.1.0/webhook_subscription.json")),
+    ("webhook_delivery", include_str!("fixtures/0.1.0/webhook_delivery.json")),
+    ("record.property", include_str!("fixtures/0.1.0/record.property.json")),
+    ("record.reservation", include_str!("fixtures/0.1.0/record.reservation.json")),
+    ("record.task", include_str!("fixtures/0.1.0/record.task.json")),
+    ("record.device", include_str!("fixtures/0.1.0/record.device.json")),
+    ("record.review", include_str!("fixtures/0.1.0/record.review.json")),
+    ("record.workflow", include_str!("fixtures/0.1.0/record.workflow.json")),
+    ("record.workflow_step_run", include_str!("fixtures/0.1.0/record.workflow_step_run.json")),
+    ("record.custom_field", r#"{ "name": "Door code", "value": "1234" }"#),
+];
+
+/// Tables whose documents are read by nobody, or are of nobody's shape.
+const NOT_READ: [&str; 1] = ["oauth_app"];
+
+/// What makes a document what it is, and what the platform must send of a record: there is no default for these.
+const REQUIRED: [&str; 33] = [
+    "precheck_step.questions[].id",
+    "precheck_step.questions[].kind",
+    "precheck_step.questions[].textMlTextId",
+    "precheck_step.questions[].options[].id",
+    "precheck_step.questions[].conditions[].optionId",
+    "manual.answered.visibilityRules[].ruleCategory",
+    "manual.answered.visibilityRules[].seasonalWindows",
+    "manual.answered.visibilityRules[].seasonalWindows[].startDate",
+    "manual.answered.visibilityRules[].seasonalWindows[].endDate",
+    "manual.answered.visibilityRules[].sourceRuleType",
+    "manual.answered.visibilityRules[].verificationStatuses",
+    "webhook_subscription.secret",
+    "webhook_subscription.retiring[].secret",
+    "webhook_subscription.retiring[].until",
+    "webhook_delivery.event",
+    "webhook_delivery.kind",
+    "webhook_delivery.recordId",
+    "webhook_delivery.occurredAt",
+    "webhook_delivery.attempts[].attemptedAt",
+    "record.property.name",
+    "record.property.timezone",
+    "record.property.country",
+    "record.reservation.status",
+    "record.reservation.channel",
+    "record.reservation.bookedAt",
+    "record.reservation.checkIn",
+    "record.reservation.checkOut",
+    "record.reservation.guest",
+    "record.workflow.name",
+    "record.workflow.draftNodes[].id",
+    "record.workflow.draftNodes[].nodeType",
+    "record.workflow.draftNodes[].label",
+    "record.workflow.liveNodes[]",
+];
+
+/// An organization with something in every table that holds documents, and those who read them.
+struct Scene<'a> {
+    house: House<'a>,
+    connected: Api,
+    step: Uuid,
+    subscription: Uuid,
+    review: Uuid,
+}
+
+impl<'a> Scene<'a> {
+    async fn build(app: &'a App) -> Self {
+        let house = House::build(app).await;
+        let connected = furnish(&house).await;
+        let review = json!({ "propertyId": house.flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z", "photoKeys": ["a"] });
+        let review = house.org.record("review", review).await;
+        house.org.record("task", json!({ "propertyId": house.flat, "title": "T", "status": "open" })).await;
+        house.org.record("custom_field", json!({ "name": "Door code" })).await;
+        let nodes = json!([{ "id": "n", "nodeType": "external_automation", "label": "L" }]);
+        let workflow = house.org.record("workflow", json!({ "name": "W", "liveNodes": nodes })).await;
+        let run = json!({ "workflowId": workflow, "nodeId": "n", "occurredAt": "2026-11-02T10:00:00Z" });
+        house.org.record("workflow_step_run", run).await;
+        let first = async |table: &str| -> Uuid {
+            let text = format!("select id from {table} where organization_id = ?1 order by created_at");
+            app.query(text, vec![house.org.id.into()], |row| row.get(0)).await[0]
+        };
+        let (step, subscription) = (first("precheck_step").await, first("webhook_subscription").await);
+        Self { connected, step, subscription, review, house }
+    }
+
+    /// Puts a document into every row of its table.
+    async fn put(&self, document: &str, doc: &Value) {
+        let app = self.house.org.app;
+        let (table, kind) = document.split_once('.').unwrap_or((document, ""));
+        let column = if table == "organization" { "id" } else { "organization_id" };
+        let of_kind = if kind.is_empty() { String::new() } else { format!(" and kind = '{kind}'") };
+        let params = vec![self.house.org.id.into(), Sql::json(doc).unwrap()];
+        let changed = app.change(format!("update {table} set doc = ?2 where {column} = ?1{of_kind}"), params).await;
+        assert!(changed > 0, "there is no {document}");
+        if !["organization", "api_key", "member", "access_token"].contains(&table) {
+            // Whatever is remembered of the state before is of another state.
+            self.house.org.put("", json!({})).await;
+        }
+    }
+
+    /// What reads the documents of a table.
+    async fn read(&self, document: &str) -> Vec<(String, Answer)> {
+        let House { org, api, flat, portal, stay, token, .. } = &self.house;
+        let (step, subscription, review) = (self.step, self.subscription, self.review);
+        let (public, connected, platform, guest) = ("public", "connected", "platform", "guest");
+        let handed_in = (platform, org.path(&format!("/reservations/{stay}/precheckin")));
+        let explained = (public, format!("/reservations/{stay}/explain"));
+        let view = (guest, String::new());
+        let paths = match document {
+            "organization" => vec![(public, "/portals".into()), (platform, org.path("")), (platform, "/organizations".into()), view],
+            "api_key" => vec![(public, "/portals".into()), (platform, org.path("/api-keys"))],
+            "member" => vec![(connected, "/portals".into()), (platform, org.path("/members"))],
+            "access_token" => vec![(connected, "/portals".into())],
+            "portal" => vec![
+                (public, "/portals".into()),
+                (public, format!("/portals/{portal}")),
+                (public, "/precheck-steps".into()),
+                explained,
+                view,
+            ],
+            "portal_branding" => vec![(public, "/portal-brandings".into()), view],
+            "precheck_step" => {
+                vec![(public, "/precheck-steps".into()), (public, format!("/precheck-steps/{step}")), handed_in, explained, view]
+            }
+            "precheck_answer" => vec![handed_in, view],
+            "manual" => vec![(public, "/portal-manuals".into()), (public, format!("/properties/{flat}/portal-manuals")), explained, view],
+            "webhook_subscription" => vec![(public, "/webhook-subscriptions".into())],
+            "webhook_delivery" => vec![(public, format!("/webhook-subscriptions/{subscription}/deliveries"))],
+            "record.property" => vec![(public, "/properties".into()), explained, view],
+            "record.reservation" => vec![(public, format!("/reservations/{stay}")), explained, view],
+            "record.task" => vec![(public, "/tasks".into())],
+            "record.device" => vec![(public, "/devices".into())],
+            "record.review" => vec![(public, format!("/reviews/{review}"))],
+            "record.workflow" => vec![(public, "/workflow-zapier-steps".into())],
+            "record.workflow_step_run" | "record.custom_field" => vec![view],
+            other => panic!("who reads {other}?"),
+        };
+        join_all(paths.into_iter().map(|(who, path)| async move {
+            let answer = match who {
+                "public" => api.get(&path).await,
+                "connected" => self.connected.get(&path).await,
+                "platform" => org.app.platform().get(&path).await,
+                _ => org.app.stay(token, "").await,
+            };
+            (path, answer)
+        }))
+        .await
+    }
+}
+
+/// A document that leaves out one thing, for everything there is to leave out, each with the path of that.
+fn without_one(document: &str, doc: &Value) -> Vec<(String, Value)> {
+    fn inside(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+        match value {
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    let mut rest = fields.clone();
+                    rest.remove(name);
+                    let path = format!("{path}.{name}");
+                    found.push((path.clone(), Value::Object(rest)));
+                    let mut deeper = Vec::new();
+                    inside(&path, field, &mut deeper);
+                    found.extend(deeper.into_iter().map(|(path, field)| {
+                        let mut fields = fields.clone();
+                        fields.insert(name.clone(), field);
+                        (path, Value::Object(fields))
+                    }));
+                }
+            }
+            Value::Array(items) => {
+                for (place, item) in items.iter().enumerate() {
+                    let mut deeper = Vec::new();
+                    inside(&format!("{path}[]"), item, &mut deeper);
+                    found.extend(deeper.into_iter().map(|(path, item)| {
+                        let mut items = items.clone();
+                        items[place] = item;
+                        (path, Value::Array(items))
+                    }));
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    inside(document, doc, &mut found);
+    found.retain(|(path, _)| !REQUIRED.iter().any(|required| path == required || required.ends_with("[]") && path.starts_with(required)));
+    found
+}
+
+on_both! {
+    async fn documents_of_the_first_release_read(app: App) {
+        let scene = Scene::build(&app).await;
+        let holding: Vec<String> = app.columns().await.into_iter().filter(|(_, column, ..)| column == "doc").map(|(table, ..)| table).collect();
+        for table in holding.iter().filter(|table| !NOT_READ.contains(&table.as_str())) {
+            assert!(DOCUMENTS.iter().any(|(document, _)| document.split('.').next() == Some(table)), "{table} has no document here");
+        }
+        for (document, text) in DOCUMENTS {
+            let mut doc: Value = serde_json::from_str(text).unwrap();
+            if document == "record.reservation" {
+                // It stays where the guest of this test does.
+                doc["propertyId"] = json!(scene.house.flat);
+            }
+            if document == "member" {
+                doc["propertyIds"] = json!([scene.house.flat]);
+            }
+            scene.put(document, &doc).await;
+            for (path, answer) in scene.read(document).await {
+                assert_eq!(answer.status, 200, "{document} {path}: {}", answer.body);
+            }
+        }
+        let House { api, portal, .. } = &scene.house;
+        assert_eq!(api.get(&format!("/portals/{portal}")).await.data()["name"], "Fixture");
+        let step = api.get(&format!("/precheck-steps/{}", scene.step)).await.data();
+        assert_eq!((&step["nickname"], step["questions"].as_array().unwrap().len()), (&json!("Fixture"), 3));
+        let manual = api.get("/portal-manuals").await.data()[0].clone();
+        assert_eq!((&manual["nickname"], manual["visibilityRules"].as_array().unwrap().len()), (&json!("Fixture"), 5));
+        assert_eq!(api.get("/portal-brandings").await.data()[0]["nickname"], "blue");
+    }
+
+    async fn what_a_document_lacks_has_a_default(app: App) {
+        let scene = Scene::build(&app).await;
+        for (document, text) in DOCUMENTS {
+            let before: Value = serde_json::from_str(text).unwrap();
+            for (path, doc) in without_one(document, &before) {
+                scene.put(document, &doc).await;
+                for (asked, answer) in scene.read(document).await {
+                    assert!(answer.status < 500, "without {path}: GET {asked} is {} {}", answer.status, answer.body);
+                }
+            }
+            scene.put(document, &before).await;
+        }
+    }
+
+    async fn summaries_of_another_version_are_written_anew(app: App) {
+        let house = House::build(&app).await;
+        let House { org, api, .. } = &house;
+        for number in 0..250 {
+            api.post("/portals", json!({ "name": format!("Portal {number}") })).await.data();
+        }
+        house.idle_step("main", json!({ "displayTitle": "Welcome" })).await;
+        let lists = async || (api.get("/portals").await.data(), api.get("/precheck-steps").await.data());
+        let expected = lists().await;
+        let versions = async || -> Vec<(String, i64)> {
+            app.query("select name, version from summary_version order by name", Vec::new(), |row| Ok((row.get(0)?, row.get(1)?))).await
+        };
+        let current = versions().await;
+        assert_eq!(current.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["portal", "precheck_step"]);
+
+        for table in ["portal", "precheck_step"] {
+            app.change(format!("update {table} set summary = '{{\"old\": true}}'"), Vec::new()).await;
+        }
+        org.put("", json!({})).await;
+        assert_ne!(lists().await, expected, "it is the summaries that lists read");
+        let database = serve_flags(&app.database_url, &[]).database;
+        offline(&database, app.clock.clone()).await.unwrap();
+        assert_ne!(lists().await, expected, "the version is the program's: nothing to do");
+        app.change("update summary_version set version = 0", Vec::new()).await;
+        offline(&database, app.clock.clone()).await.unwrap();
+        assert_eq!(lists().await, expected);
+        assert_eq!(versions().await, current);
+
+        app.change("update summary_version set version = 99", Vec::new()).await;
+        offline(&database, app.clock.clone()).await.unwrap();
+        assert!(versions().await.iter().all(|(_, version)| *version == 99), "a newer program's are left to it");
+    }
+
+    async fn documents_are_read_back_as_they_were_written(app: App) {
+        let scene = Scene::build(&app).await;
+        let text = "select doc from precheck_step where organization_id = ?1";
+        let read = async || app.query(text, vec![scene.house.org.id.into()], |row| row.get::<Json<Value>>(0).map(|Json(doc)| doc)).await;
+        let before = read().await;
+        let touched = json!({ "data": { "nickname": "Renamed" } });
+        scene.house.api.patch(&format!("/precheck-steps/{}", scene.step), touched).await.data();
+        let mut after = read().await;
+        let renamed = after.iter_mut().find(|doc| doc["nickname"] == "Renamed").unwrap();
+        renamed["nickname"] = before[0]["nickname"].clone();
+        renamed["updatedAt"] = before[0]["updatedAt"].clone();
+        assert_eq!(after, before, "no default takes the place of what is there");
+    }
+}
