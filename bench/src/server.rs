@@ -73,10 +73,9 @@ impl Server {
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("VESTIBULE_")) {
             command.env_remove(name);
         }
-        command.env("VESTIBULE_LOG", "warn").current_dir(data.path());
+        command.env("VESTIBULE_LOG", "warn").env("VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE", "0").current_dir(data.path());
         command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", database, "--platform-key", PLATFORM_KEY]);
-        command.args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", RATE_LIMIT]);
-        command.args(["--guest-rate-limit-per-minute", "0"]).args(flags);
+        command.args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", RATE_LIMIT]).args(flags);
         Self::start(command, Some(data))
     }
 

@@ -188,7 +188,7 @@ on_both! {
     async fn a_null_character_is_an_issue_of_its_field(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        let portal = json!({ "name": "a\0b", "supportNotes": "\0", "supportPhone": "+34 934\0123456", "isDefault": 1 });
+        let portal = json!({ "name": "a\0b", "supportNotes": "\0", "supportPhone": "+34 934\u{0}123456", "isDefault": 1 });
         assert_eq!(api.post("/portals", portal.clone()).await.issues(), ["isDefault", "name", "supportNotes", "supportPhone"]);
         let error = api.post("/portals", json!({ "name": "\0" })).await.error(400);
         assert_eq!(error["details"]["issues"], json!([{ "path": ["name"], "message": "must not contain U+0000" }]));
