@@ -45,7 +45,7 @@ pub enum Command {
 #[derive(Debug, Clone, Args)]
 pub struct DatabaseFlags {
     /// `sqlite:PATH`, or `postgres://…` for several nodes on one database [default: sqlite:vestibule.db] [file:
-    /// VESTIBULE_DATABASE_URL_FILE].
+    /// `VESTIBULE_DATABASE_URL_FILE`].
     #[arg(long, env = "VESTIBULE_DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<String>,
 }
@@ -71,7 +71,7 @@ pub struct ServeFlags {
     #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url)]
     pub public_url: Option<String>,
     /// The platform interface's key; without one it answers 401 to all. Twice while a key is replaced: both are good. In
-    /// the variable or the file a key a line [file: VESTIBULE_PLATFORM_KEY_FILE].
+    /// the variable or the file a key a line [file: `VESTIBULE_PLATFORM_KEY_FILE`].
     #[arg(long, env = "VESTIBULE_PLATFORM_KEY", hide_env_values = true)]
     pub platform_key: Vec<String>,
     /// Lets webhook targets in this range through; repeatable.
@@ -98,13 +98,13 @@ pub struct ServeFlags {
     /// A LibreTranslate-compatible service; without one nothing is machine-translated.
     #[arg(long, env = "VESTIBULE_TRANSLATOR_URL", value_name = "URL", value_parser = translator_url)]
     pub translator_url: Option<String>,
-    /// That service's API key, where it wants one [file: VESTIBULE_TRANSLATOR_KEY_FILE].
+    /// That service's API key, where it wants one [file: `VESTIBULE_TRANSLATOR_KEY_FILE`].
     #[arg(long, env = "VESTIBULE_TRANSLATOR_KEY", value_name = "KEY", hide_env_values = true)]
     pub translator_key: Option<String>,
     /// An Unsplash-compatible service; without one there is no search for stock photos.
     #[arg(long, env = "VESTIBULE_STOCK_PHOTOS_URL", value_name = "URL", value_parser = stock_photos_url)]
     pub stock_photos_url: Option<String>,
-    /// That service's access key [file: VESTIBULE_STOCK_PHOTOS_KEY_FILE].
+    /// That service's access key [file: `VESTIBULE_STOCK_PHOTOS_KEY_FILE`].
     #[arg(long, env = "VESTIBULE_STOCK_PHOTOS_KEY", value_name = "KEY", hide_env_values = true)]
     pub stock_photos_key: Option<String>,
     /// Requests a minute per credential; 0 switches the window off.
@@ -117,7 +117,7 @@ pub struct ServeFlags {
     #[arg(long, env = "VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE", default_value_t = 600)]
     pub guest_rate_limit_per_minute: u32,
     /// Where nodes count rate limits together, `redis://…` or `rediss://…`; without it each counts by itself [file:
-    /// VESTIBULE_REDIS_URL_FILE].
+    /// `VESTIBULE_REDIS_URL_FILE`].
     #[arg(long, env = "VESTIBULE_REDIS_URL", value_name = "URL", hide_env_values = true)]
     pub redis_url: Option<String>,
     /// An origin whose pages may call the interface from a browser; repeatable.

@@ -100,7 +100,7 @@ impl<'a> Scene<'a> {
             app.query(text, vec![house.org.id.into()], |row| row.get(0)).await[0]
         };
         let (step, subscription) = (first("precheck_step").await, first("webhook_subscription").await);
-        Self { connected, step, subscription, review, house }
+        Self { house, connected, step, subscription, review }
     }
 
     /// Puts a document into every row of its table.
