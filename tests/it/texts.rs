@@ -371,7 +371,7 @@ on_both! {
         let noting = |migration: &'static str| migration[migration.find("\ninsert").unwrap()..].trim_end().trim_end_matches(';');
         if store.is_private() {
             let noting: &'static store::Statement = Box::leak(Box::new(store::Statement::new(noting(of_sqlite))));
-            store.write(|tx| tx.execute(noting, &[])).await.unwrap();
+            store.write(move |tx| tx.execute(noting, &[])).await.unwrap();
         } else {
             let url = app.database_url.clone();
             let note = move || postgres::Client::connect(&url, postgres::NoTls).unwrap().batch_execute(noting(of_postgres)).unwrap();
