@@ -8,6 +8,7 @@ mod covers;
 mod crash;
 mod document;
 mod edge;
+mod effort;
 mod events;
 mod explain;
 mod guest;

@@ -10,6 +10,7 @@
 //! This crate knows no word of the product's domain.
 
 mod backup;
+mod effort;
 mod error;
 mod job;
 mod postgres;
@@ -18,8 +19,11 @@ mod statement;
 mod value;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+pub use effort::Effort;
+use effort::Heaviest;
 pub use error::{Error, Result};
 pub use statement::Statement;
 pub use value::{FromColumn, Json, Row, Value};
@@ -32,7 +36,10 @@ pub const WORK_LIMIT: Duration = Duration::from_millis(4_800);
 
 /// An open database.
 #[derive(Clone)]
-pub struct Store(Backend);
+pub struct Store {
+    backend: Backend,
+    heaviest: Arc<Heaviest>,
+}
 
 #[derive(Clone)]
 enum Backend {
@@ -70,10 +77,11 @@ pub struct Load {
 impl Store {
     /// Opens `sqlite:PATH` or `postgres://…`, after bringing its schema up to date. Blocks.
     pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
-        match place(url)? {
-            Place::Sqlite(path) => sqlite::Sqlite::open(path, &migrations.sqlite).map(|s| Self(Backend::Sqlite(s))),
-            Place::Postgres => postgres::Postgres::open(url, &migrations.postgres).map(|p| Self(Backend::Postgres(p))),
-        }
+        let backend = match place(url)? {
+            Place::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, &migrations.sqlite)?),
+            Place::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres)?),
+        };
+        Ok(Self { backend, heaviest: Arc::default() })
     }
 
     /// Runs `work` in a read-only transaction.
@@ -82,7 +90,8 @@ impl Store {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        match &self.0 {
+        let work = self.heaviest.of(work);
+        match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(WORK_LIMIT, work).await,
             Backend::Postgres(postgres) => postgres.run(WORK_LIMIT, true, work).await,
         }
@@ -107,7 +116,8 @@ impl Store {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        match &self.0 {
+        let work = self.heaviest.of(work);
+        match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(limit, work).await,
             Backend::Postgres(postgres) => postgres.run(limit, false, work).await,
         }
@@ -116,13 +126,13 @@ impl Store {
     /// Whether this process is the only one on the database: true for SQLite.
     #[must_use]
     pub fn is_private(&self) -> bool {
-        matches!(self.0, Backend::Sqlite(_))
+        matches!(self.backend, Backend::Sqlite(_))
     }
 
     /// Folds what SQLite has written beside the database file into it, so that the file alone is the database. Blocks; for
     /// when everything else is done.
     pub fn settle(&self) -> Result<()> {
-        match &self.0 {
+        match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.settle(),
             Backend::Postgres(_) => Ok(()),
         }
@@ -132,16 +142,22 @@ impl Store {
     /// what was read before reads the same.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
-        match &self.0 {
+        match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.version(),
             Backend::Postgres(_) => None,
         }
     }
 
+    /// The greatest effort of a transaction since this was asked last, each number by itself: what tests of growth look at.
+    #[must_use]
+    pub fn heaviest(&self) -> Effort {
+        self.heaviest.take()
+    }
+
     /// How busy the connections are.
     #[must_use]
     pub fn load(&self) -> Load {
-        match &self.0 {
+        match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.load(),
             Backend::Postgres(postgres) => postgres.load(),
         }
@@ -174,20 +190,37 @@ fn place(url: &str) -> Result<Place<'_>> {
 }
 
 /// An open transaction.
-pub struct Transaction<'a>(Handle<'a>);
+pub struct Transaction<'a> {
+    handle: Handle<'a>,
+    effort: Effort,
+    is_rehearsal: bool,
+}
 
 enum Handle<'a> {
     Sqlite(&'a rusqlite::Connection),
     Postgres(&'a mut postgres::Connection),
 }
 
-impl Transaction<'_> {
+impl<'a> Transaction<'a> {
+    fn new(handle: Handle<'a>) -> Self {
+        Self { handle, effort: Effort::default(), is_rehearsal: false }
+    }
+
+    /// Has everything that is done here undone in the end, also where the work succeeds: its answer is given, and nothing of
+    /// it has happened.
+    pub fn rehearse(&mut self) {
+        self.is_rehearsal = true;
+    }
+
     /// All rows of a query.
     pub fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
-        match &mut self.0 {
-            Handle::Sqlite(connection) => sqlite::rows(connection, statement, params),
+        self.effort.statements += 1;
+        let rows = match &mut self.handle {
+            Handle::Sqlite(connection) => sqlite::rows(connection, statement, params, &mut self.effort),
             Handle::Postgres(connection) => connection.rows(statement, params),
-        }
+        }?;
+        self.effort.rows += rows.len() as u64;
+        Ok(rows)
     }
 
     /// The first row of a query.
@@ -197,8 +230,9 @@ impl Transaction<'_> {
 
     /// Runs a change; the number of rows it touched.
     pub fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
-        match &mut self.0 {
-            Handle::Sqlite(connection) => sqlite::execute(connection, statement, params),
+        self.effort.statements += 1;
+        match &mut self.handle {
+            Handle::Sqlite(connection) => sqlite::execute(connection, statement, params, &mut self.effort),
             Handle::Postgres(connection) => connection.execute(statement, params),
         }
     }
@@ -207,7 +241,7 @@ impl Transaction<'_> {
     ///
     /// On SQLite a writing transaction is alone as it is, so the answer is always true.
     pub fn try_lock(&mut self, key: i64) -> Result<bool> {
-        match &mut self.0 {
+        match &mut self.handle {
             Handle::Sqlite(_) => Ok(true),
             Handle::Postgres(connection) => connection.try_lock(key),
         }
@@ -215,7 +249,7 @@ impl Transaction<'_> {
 
     /// Prepares a statement without running it: how a test finds one that does not fit the schema.
     pub fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
-        match &mut self.0 {
+        match &mut self.handle {
             Handle::Sqlite(connection) => sqlite::prepare(connection, statement),
             Handle::Postgres(connection) => connection.prepare(statement),
         }

@@ -128,14 +128,20 @@ fn finish<T, E: From<Error>>(
     mut connection: Pooled,
     work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
 ) -> Result<Result<T, E>, job::Panic> {
-    let outcome = job::guarded(work, &mut Transaction(Handle::Postgres(&mut connection)));
-    if let Ok(Ok(value)) = outcome {
-        return Ok(connection.client.batch_execute("commit").map(|()| value).map_err(|error| E::from(error.into())));
+    let mut transaction = Transaction::new(Handle::Postgres(&mut connection));
+    let outcome = job::guarded(work, &mut transaction);
+    let is_rehearsal = transaction.is_rehearsal;
+    match outcome {
+        Ok(Ok(value)) if !is_rehearsal => {
+            Ok(connection.client.batch_execute("commit").map(|()| value).map_err(|error| E::from(error.into())))
+        }
+        undone => {
+            if connection.client.batch_execute("rollback").is_err() {
+                tracing::debug!("a connection was lost before its rollback");
+            }
+            undone
+        }
     }
-    if connection.client.batch_execute("rollback").is_err() {
-        tracing::debug!("a connection was lost before its rollback");
-    }
-    outcome
 }
 
 fn migrate(client: &mut Client, migrations: &refinery::Runner) -> Result<()> {

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, OpenFlags, StatementStatus, params_from_iter};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use crate::effort::Effort;
 use crate::error::{Error, Result};
 use crate::job::{self, Answer, Progress};
 use crate::statement::Statement;
@@ -51,7 +52,7 @@ type Write = Box<dyn FnOnce(&Connection) -> Ran + Send>;
 enum Ran {
     /// Its caller had gone: nothing was done.
     Skipped,
-    /// It failed and is to be undone; its caller has been told.
+    /// It failed, or was a rehearsal, and is to be undone; its caller has been told.
     Failed,
     /// It succeeded; its caller hears so, or why not, once the batch is committed.
     Done(Box<dyn FnOnce(Result<()>) + Send>),
@@ -189,7 +190,7 @@ fn snapshot<T, E: From<Error>>(
     if let Err(error) = control(connection, "begin") {
         return Ok(Err(error.into()));
     }
-    let outcome = job::guarded(work, &mut Transaction(Handle::Sqlite(connection)));
+    let outcome = job::guarded(work, &mut Transaction::new(Handle::Sqlite(connection)));
     if let Err(error) = control(connection, "commit") {
         tracing::warn!(%error, "a read transaction did not end");
     }
@@ -260,10 +261,13 @@ where
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
-    match job::guarded(work, &mut Transaction(Handle::Sqlite(connection))) {
-        Ok(Ok(value)) => Ran::Done(Box::new(move |committed| drop(sender.send(Ok(committed.map(|()| value).map_err(E::from)))))),
-        failed => {
-            drop(sender.send(failed));
+    let mut transaction = Transaction::new(Handle::Sqlite(connection));
+    match job::guarded(work, &mut transaction) {
+        Ok(Ok(value)) if !transaction.is_rehearsal => {
+            Ran::Done(Box::new(move |committed| drop(sender.send(Ok(committed.map(|()| value).map_err(E::from))))))
+        }
+        undone => {
+            drop(sender.send(undone));
             Ran::Failed
         }
     }
@@ -273,7 +277,7 @@ fn control(connection: &Connection, sql: &str) -> Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop).map_err(Error::from)
 }
 
-pub(crate) fn rows(connection: &Connection, statement: &Statement, params: &[Value]) -> Result<Vec<Row>> {
+pub(crate) fn rows(connection: &Connection, statement: &Statement, params: &[Value], effort: &mut Effort) -> Result<Vec<Row>> {
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
     let width = prepared.column_count();
     let mut cursor = prepared.query(params_from_iter(params))?;
@@ -282,12 +286,21 @@ pub(crate) fn rows(connection: &Connection, statement: &Statement, params: &[Val
         let columns = (0..width).map(|index| row.get(index)).collect::<rusqlite::Result<_>>()?;
         rows.push(Row(Columns::Sqlite(columns)));
     }
+    drop(cursor);
+    effort.steps += steps(&prepared);
     Ok(rows)
 }
 
-pub(crate) fn execute(connection: &Connection, statement: &Statement, params: &[Value]) -> Result<u64> {
+pub(crate) fn execute(connection: &Connection, statement: &Statement, params: &[Value], effort: &mut Effort) -> Result<u64> {
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
-    Ok(prepared.execute(params_from_iter(params))? as u64)
+    let touched = prepared.execute(params_from_iter(params))? as u64;
+    effort.steps += steps(&prepared);
+    Ok(touched)
+}
+
+/// The instructions a statement took since this was asked of it last.
+fn steps(prepared: &rusqlite::Statement<'_>) -> u64 {
+    u64::try_from(prepared.reset_status(StatementStatus::VmStep)).unwrap_or(0)
 }
 
 pub(crate) fn prepare(connection: &Connection, statement: &Statement) -> Result<()> {
@@ -296,8 +309,6 @@ pub(crate) fn prepare(connection: &Connection, statement: &Statement) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::StatementStatus;
-
     use super::*;
 
     #[test]
