@@ -21,7 +21,7 @@ use crate::events::Timekeeper;
 use crate::guest::Setups;
 use crate::manuals::StockPhotos;
 use crate::pipeline::{self, InFlight, Memory, RateLimits};
-use crate::platform::Photos;
+use crate::platform::{self, Photos};
 use crate::service::{Service, Settings};
 use crate::surface::{self, Metrics};
 use crate::translations::Translator;
@@ -126,7 +126,9 @@ impl Server {
 pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
     let url = database.database_url.clone();
     let opened = tokio::task::spawn_blocking(move || store::Store::open(&url, &crate::migrations())).await;
-    opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+    let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    platform::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
+    Ok(store)
 }
 
 /// A service without a socket, for commands that work on the database themselves; its platform key is nobody else's.

@@ -16,7 +16,7 @@ store::statements! {
     /// The messages of a stay, oldest first.
     MESSAGES = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2 order by created_at, id";
     /// Forgets the messages of a stay that is gone.
-    FORGET_MESSAGES = "delete from guest_message where organization_id = ?1 and reservation_id = ?2";
+    FORGET_MESSAGES = "delete from guest_message where organization_id = ?1 and reservation_id = any(?2)";
 }
 
 /// A message from a guest.
@@ -44,7 +44,7 @@ pub(super) fn of(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec
     rows.iter().map(|row| Ok(Message { id: row.get(0)?, text: row.get(1)?, created_at: Moment(row.get(2)?) })).collect()
 }
 
-/// Forgets the messages of a deleted reservation.
-pub(super) fn forget(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<()> {
-    context.execute(&FORGET_MESSAGES, values![reservation]).map(drop)
+/// Forgets the messages of deleted reservations.
+pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
+    context.execute(&FORGET_MESSAGES, values![reservations]).map(drop)
 }

@@ -15,7 +15,7 @@ mod view;
 mod words;
 
 pub use manuals::{ManualCategoryView, ManualView};
-pub(crate) use operations::{forget_stay, operations, stay_token, stay_url};
+pub(crate) use operations::{forget_stays, operations, stay_token, stay_url};
 pub use page::{render, render_missing};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
 pub use setup::Setups;

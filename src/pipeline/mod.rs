@@ -195,7 +195,8 @@ async fn through(
             let key = Key::of(operation, &head, caller.access().credential)?;
             let arguments = arguments?;
             let shape = operation.shape();
-            let input = shape.validate_with_network(operation, &arguments, service, caller.country(), now).await?;
+            let mut input = shape.validate_with_network(operation, &arguments, service, caller.country(), now).await?;
+            arguments.keep_numbers(&mut input);
             let key = key.map(|key| key.for_request(operation, &arguments));
             write(service, operation, input, caller, now, head.id, key).await
         }

@@ -8,7 +8,7 @@ mod resolution;
 mod serving;
 
 pub use branding::Branding;
-pub(crate) use branding_operations::{default_branding, find as find_branding, forget_custom_url};
+pub(crate) use branding_operations::{default_branding, find as find_branding, forget_custom_urls};
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
 pub(crate) use portal_operations::{default_portal, find as find_portal, writable as writable_portal};
 pub use resolution::{Assignments, Placement, Resolved, Route, resolve};

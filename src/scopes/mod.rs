@@ -37,7 +37,7 @@ store::statements! {
     /// Takes a property from whichever portal it is assigned to.
     CLEAR_PORTAL = "delete from entity_scope where organization_id = ?1 and entity_type = 'portal_settings' and target_kind = 'property' and target_id = ?2";
     /// Takes back every assignment to a target.
-    FORGET = "delete from entity_scope where organization_id = ?1 and target_kind = ?2 and target_id = ?3";
+    FORGET = "delete from entity_scope where organization_id = ?1 and target_kind = ?2 and target_id = any(?3)";
 }
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
@@ -230,10 +230,10 @@ fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, (kin
     context.execute(&REMOVE, values![entity_type.name(), id, kind.name(), target]).map(drop)
 }
 
-/// Takes back every assignment to a record that is gone.
-pub(crate) fn forget_target(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<()> {
+/// Takes back every assignment to records that are gone.
+pub(crate) fn forget_targets(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
     if matches!(kind, Kind::Property | Kind::PropertyGroup | Kind::Tag) {
-        context.execute(&FORGET, values![kind.name(), id])?;
+        context.execute(&FORGET, values![kind.name(), ids])?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use postgres::config::SslMode;
-use postgres::types::ToSql;
+use postgres::types::{ToSql, Type};
 use postgres::{Client, Config, NoTls};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -16,6 +16,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{Error, Result};
 use crate::job::{self, Progress};
+use crate::many;
 use crate::statement::Statement;
 use crate::value::{Columns, Row, Value};
 use crate::{Handle, Load, Transaction, WAIT_LIMIT};
@@ -156,6 +157,8 @@ fn migrate(client: &mut Client, migrations: &refinery::Runner) -> Result<()> {
 pub(crate) struct Connection {
     client: Client,
     prepared: HashMap<usize, postgres::Statement>,
+    /// The same for many rows.
+    prepared_for_many: HashMap<usize, postgres::Statement>,
 }
 
 impl Connection {
@@ -181,12 +184,40 @@ impl Connection {
         Ok(self.client.execute(&prepared, &borrowed(params))?)
     }
 
+    /// `None` where it is no insert of one row.
+    fn prepared_for_many(&mut self, statement: &'static Statement) -> Result<Option<postgres::Statement>> {
+        let key = std::ptr::from_ref(statement) as usize;
+        if let Some(prepared) = self.prepared_for_many.get(&key) {
+            return Ok(Some(prepared.clone()));
+        }
+        // The database knows of what type each parameter is, in the statement for one row.
+        let for_one = self.prepared(statement)?;
+        let Some(text) = many::of_many(statement.postgres(), for_one.params().iter().map(Type::name)) else { return Ok(None) };
+        let prepared = self.client.prepare(&text)?;
+        self.prepared_for_many.insert(key, prepared.clone());
+        Ok(Some(prepared))
+    }
+
+    pub(crate) fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
+        let Some(prepared) = self.prepared_for_many(statement)? else {
+            return Err(Error::Defect(format!("inserts no values: {}", statement.text())));
+        };
+        let columns = prepared.params().len();
+        if rows.iter().any(|row| row.len() != columns) {
+            return Err(Error::Defect(format!("wants {columns} values a row: {}", statement.text())));
+        }
+        let arrays: Vec<Vec<&Value>> = (0..columns).map(|column| rows.iter().map(|row| &row[column]).collect()).collect();
+        let params: Vec<&(dyn ToSql + Sync)> = arrays.iter().map(|array| array as &(dyn ToSql + Sync)).collect();
+        Ok(self.client.execute(&prepared, &params)?)
+    }
+
     pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
         Ok(self.client.query_one("select pg_try_advisory_xact_lock($1)", &[&key])?.try_get(0)?)
     }
 
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
-        self.prepared(statement).map(drop).map_err(|error| Error::Defect(format!("{error}: {}", statement.text())))
+        let prepared = self.prepared(statement).and_then(|_| self.prepared_for_many(statement));
+        prepared.map(drop).map_err(|error| Error::Defect(format!("{error}: {}", statement.text())))
     }
 }
 
@@ -228,7 +259,7 @@ impl r2d2::ManageConnection for Manager {
     fn connect(&self) -> Result<Connection, postgres::Error> {
         let mut client = self.client()?;
         client.batch_execute(SESSION)?;
-        Ok(Connection { client, prepared: HashMap::new() })
+        Ok(Connection { client, prepared: HashMap::new(), prepared_for_many: HashMap::new() })
     }
 
     fn is_valid(&self, connection: &mut Connection) -> Result<(), postgres::Error> {
