@@ -289,7 +289,7 @@ on_both! {
             assert_eq!(found, ids[offset..(offset + 100).min(9_000)]);
             assert!(statements <= first.statements && rows <= first.rows, "{offset}");
             // What is left to pass over is within one block.
-            assert!(steps <= first.steps + 4_000 * 8, "{offset}: {steps} {}", first.steps);
+            assert!(steps <= first.steps + 4_000 * 12, "{offset}: {steps} {}", first.steps);
         }
         let gone: Vec<_> = ids.iter().step_by(3).map(|id| deleted("tag", *id)).collect();
         app.clock.advance(Duration::from_secs(1));
