@@ -11,6 +11,7 @@ drop index record_in_order;
 create index record_in_order on record (organization_id, kind, created_at, id, property_id, status, check_in, name_key);
 drop index record_by_property;
 create index record_by_property on record (organization_id, property_id, kind, created_at, id, status, check_in, name_key);
+create index record_by_status on record (organization_id, kind, status, created_at, id, name_key) where status is not null;
 create index record_by_check_in on record (organization_id, kind, check_in, created_at, id, property_id, status, name_key)
     where check_in is not null;
 

@@ -2,7 +2,7 @@
 //!
 //! What decides is read from an index alone, and the records of the page by their ids. A list of everything there is of a kind
 //! costs the same however far back the page ([`super::blocks`]). Where something is filtered, the walk is over what the most
-//! telling filter leaves: property, else check-in, else everything.
+//! telling filter leaves: property, else check-in, else status, else everything.
 
 use std::collections::HashMap;
 
@@ -48,6 +48,10 @@ store::statements! {
     COUNT = select!("count(*)",);
     /// A page of them.
     PAGE = select!("id", " order by created_at, id limit ?7 offset ?8");
+    /// How many stand somewhere.
+    COUNT_STANDING = select!("count(*)", " and status = ?7");
+    /// A page of them.
+    PAGE_STANDING = select!("id", " and status = ?7 order by created_at, id limit ?8 offset ?9");
     /// How many check in between two days.
     COUNT_COMING = select!("count(*)", " and check_in >= ?7 and check_in <= ?8");
     /// A page of them. They are found first and put in order then: SQLite would rather walk through everything in order.
@@ -125,6 +129,11 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, p
             let total = context.row(&COUNT_COMING, values![kind.name(), any_status, status, any_name, pattern, first, last])?;
             let params = values![kind.name(), any_status, status, any_name, pattern, first, last, page.limit, page.offset];
             (count(total)?, context.rows(&PAGE_COMING, params)?)
+        }
+        (Reach::Everything, None) if !any_status => {
+            let total = context.row(&COUNT_STANDING, values![kind.name(), true, "", any_name, pattern, status])?;
+            let params = values![kind.name(), true, "", any_name, pattern, status, page.limit, page.offset];
+            (count(total)?, context.rows(&PAGE_STANDING, params)?)
         }
         (Reach::Everything, None) => {
             let total = context.row(&COUNT, values![kind.name(), any_status, status, any_name, pattern])?;
