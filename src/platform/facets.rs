@@ -20,8 +20,9 @@ const LONGEST: usize = 100;
 const BATCH: i64 = 500;
 
 store::statements! {
-    /// Records whose columns were never written.
-    UNFILLED = "select organization_id, kind, id, doc from record where name_key is null and kind in ('property', 'reservation') limit ?1";
+    /// Records whose columns were never written, but for those that another node is writing.
+    UNFILLED = "select organization_id, kind, id, doc from record where name_key is null and kind in ('property', 'reservation')
+        limit ?1 for update skip locked";
     /// Writes them, unless somebody has been first.
     FILL = "update record set status = ?4, check_in = ?5, name_key = ?6
         where organization_id = ?1 and kind = ?2 and id = ?3 and name_key is null";

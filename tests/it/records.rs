@@ -12,6 +12,9 @@ use vestibule::access::Permission;
 use crate::support::dice::Dice;
 use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation};
 
+/// Whether a filter is to find a reservation.
+type Holds<'f> = Box<dyn Fn(&Value) -> bool + 'f>;
+
 /// Where nobody listens: what is sent there stays in the outbox.
 const NOBODY: &str = "https://127.0.0.1:9/";
 
@@ -317,7 +320,6 @@ on_both! {
         send(&org, json!({}), &records).await.data();
         let reaches: [(Api, Option<&[Uuid]>); 3] = [(org.key().await, None), (org.limited(&flats[..2]).await, Some(&flats[..2])), (org.limited(&[]).await, Some(&[]))];
         let name_of = |data: &Value| format!("{} {}", data["guest"]["firstName"].as_str().unwrap(), data["guest"]["lastName"].as_str().unwrap());
-        type Holds<'f> = Box<dyn Fn(&Value) -> bool + 'f>;
         let filters: Vec<(String, Holds<'_>)> = vec![
             (String::new(), Box::new(|_| true)),
             ("query=LOVE".into(), Box::new(|data| name_of(data) == "Ada Lovelace")),
