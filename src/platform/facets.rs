@@ -3,9 +3,9 @@
 //! A name is folded as the search folds it, which no database can, so records of before there were these columns get them
 //! when the process starts ([`fill`]).
 
-use jiff::civil;
+use jiff::{Timestamp, civil};
 use serde_json::Value;
-use store::{Json, Store, Transaction};
+use store::{Json, Row, Store, Transaction};
 use uuid::Uuid;
 
 use super::Kind;
@@ -17,15 +17,17 @@ use crate::values;
 /// Characters of a folded name that are compared. An entry of an index can be only so long.
 const LONGEST: usize = 100;
 /// Records filled in one transaction.
-const BATCH: i64 = 500;
+const BATCH: i64 = 1_000;
 
 store::statements! {
     /// Records whose columns were never written, but for those that another node is writing.
     UNFILLED = "select organization_id, kind, id, doc from record where name_key is null and kind in ('property', 'reservation')
         limit ?1 for update skip locked";
-    /// Writes them, unless somebody has been first.
-    FILL = "update record set status = ?4, check_in = ?5, name_key = ?6
-        where organization_id = ?1 and kind = ?2 and id = ?3 and name_key is null";
+    /// Writes them. The records are there and held, so this inserts nothing; as an insert it is run for many at once.
+    FILL = "insert into record (organization_id, kind, id, created_at, updated_at, doc, status, check_in, name_key)
+        values (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8)
+        on conflict (organization_id, kind, id) do update set status = excluded.status, check_in = excluded.check_in,
+        name_key = excluded.name_key";
 }
 
 /// What a record is found by.
@@ -93,12 +95,14 @@ pub async fn fill(store: &Store) -> Result<()> {
 /// True when there may be more to do.
 fn fill_some(tx: &mut Transaction<'_>) -> Result<bool> {
     let rows = tx.rows(&UNFILLED, &values![BATCH])?;
-    for row in &rows {
+    let fill = |row: &Row| -> Result<Vec<store::Value>> {
         let (organization, kind, id): (Uuid, String, Uuid) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let Json(data) = row.get(3)?;
         let Facets { status, check_in, name_key } = Kind::named(&kind).map(|kind| facets(kind, &data)).unwrap_or_default();
-        tx.execute(&FILL, &values![organization, kind, id, status, check_in, name_key.unwrap_or_default()])?;
-    }
+        let (never, nothing) = (Timestamp::UNIX_EPOCH, store::Value::Json("{}".into()));
+        Ok(values![organization, kind, id, never, nothing, status, check_in, name_key.unwrap_or_default()].into())
+    };
+    tx.execute_many(&FILL, &rows.iter().map(fill).collect::<Result<Vec<_>>>()?)?;
     Ok(!rows.is_empty())
 }
 
