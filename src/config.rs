@@ -202,6 +202,9 @@ pub struct ImportFlags {
     /// History: fires no events.
     #[arg(long)]
     pub initial_sync: bool,
+    /// Judge everything and apply nothing; for what goes into one batch, 10,000 records or 15 MiB.
+    #[arg(long)]
+    pub dry_run: bool,
     /// NDJSON, a sync record a line; `-` for standard input.
     pub file: PathBuf,
 }

@@ -184,6 +184,18 @@ impl<'c, 't> Context<'c, 't> {
         Ok(self.system.tx.execute(statement, &self.bound(params))?)
     }
 
+    /// Runs a statement that inserts one row for each of these rows; the organization is `?1` of each. The number of rows it
+    /// touched.
+    pub fn execute_many<const N: usize>(&mut self, statement: &'static Statement, rows: Vec<[Value; N]>) -> Result<u64> {
+        let rows: Vec<_> = rows.into_iter().map(|params| self.bound(params)).collect();
+        Ok(self.system.tx.execute_many(statement, &rows)?)
+    }
+
+    /// Has everything that is done here undone in the end, and answered as if it were not.
+    pub fn rehearse(&mut self) {
+        self.system.tx.rehearse();
+    }
+
     fn bound<const N: usize>(&self, params: [Value; N]) -> Vec<Value> {
         std::iter::once(Value::Uuid(self.organization.id)).chain(params).collect()
     }

@@ -26,6 +26,7 @@ pub static STATIC: &[Format] = &[
     Format { name: "date", holds: |text| is_date(text), wanted: "a date such as 2026-11-21" },
     Format { name: "time-of-day", holds: is_time, wanted: "a time of day such as 15:00" },
     Format { name: "http-url", holds: is_http_url, wanted: "an absolute http or https URL" },
+    Format { name: "https-url", holds: is_https_url, wanted: "an absolute https URL" },
     Format {
         name: "http-url-or-empty",
         holds: |text| text.is_empty() || is_http_url(text),
@@ -93,6 +94,10 @@ fn is_http_url(text: &str) -> bool {
     (begins("http://") || begins("https://"))
         && !text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\')
         && Url::parse(text).is_ok_and(|url| url.has_host())
+}
+
+fn is_https_url(text: &str) -> bool {
+    text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://")) && is_http_url(text)
 }
 
 fn is_country(text: &str) -> bool {

@@ -191,6 +191,8 @@ pub struct Operation {
     pub touches: Touches,
     /// For paginated lists.
     pub paging: Option<PageLimits>,
+    /// Whether it keeps what is sent for somebody else, numbers past double precision included.
+    pub keeps_numbers: bool,
     /// The greatest body in bytes.
     pub body_limit: usize,
     /// How long it may take.
@@ -248,6 +250,7 @@ impl Operation {
             kept: None,
             touches: Touches::Configuration,
             paging: None,
+            keeps_numbers: false,
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
             rules: None,
@@ -380,6 +383,13 @@ impl Declaration {
     pub fn bulk(mut self, body_limit: usize, patience: Duration) -> Self {
         self.0.body_limit = body_limit;
         self.0.patience = patience;
+        self
+    }
+
+    /// Keeps some of what is sent: in its input, numbers that no double is equal to stand as [`crate::json`] marks them.
+    #[must_use]
+    pub fn keeps_numbers(mut self) -> Self {
+        self.0.keeps_numbers = true;
         self
     }
 

@@ -132,7 +132,9 @@ impl Server {
 pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
     let url = database.url()?;
     let opened = tokio::task::spawn_blocking(move || store::Store::open(&url, &crate::migrations())).await;
-    opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+    let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    platform::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
+    Ok(store)
 }
 
 /// A service without a socket, for commands that work on the database themselves; its platform key is nobody else's.

@@ -20,6 +20,11 @@ pub(super) struct Local<'s> {
 impl Local<'_> {
     /// Runs an operation; the data of its answer, or its error as text.
     pub(super) async fn call(&self, operation: &str, path: &[(&str, &str)], body: Value) -> Result<Value, String> {
+        self.send(operation, path, body.to_string()).await
+    }
+
+    /// The same with a body that is written already.
+    pub(super) async fn send(&self, operation: &str, path: &[(&str, &str)], body: String) -> Result<Value, String> {
         let known = crate::operations().iter().find(|known| known.id == operation);
         let operation = known.ok_or_else(|| format!("there is no operation {operation}"))?;
         let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token)).map_err(|error| error.to_string())?;
@@ -28,7 +33,7 @@ impl Local<'_> {
             path: path.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             query: Vec::new(),
             headers: HeaderMap::from_iter([(AUTHORIZATION, bearer)]),
-            payload: Payload::Body(Body::from(body.to_string())),
+            payload: Payload::Body(Body::from(body)),
         };
         debug_assert!(operation.surface != Surface::Guest, "a guest has no bearer token");
         let outcome = pipeline::handle(self.service, operation, request).await;

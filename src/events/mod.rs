@@ -9,7 +9,7 @@ mod timer;
 
 pub use derive::{Change, Derived, Timer, derive, has_timers};
 pub use timekeeper::Timekeeper;
-pub(crate) use timer::{STATEMENTS, disarm, set as set_timer};
+pub(crate) use timer::{STATEMENTS, set_all as set_timers};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::access::Permission;
 use crate::context::Context;
 use crate::error::Result;
 use crate::platform::Kind;
-use crate::webhooks;
+use crate::webhooks::{self, Happening};
 
 macro_rules! events {
     ($($variant:ident = $name:literal, $permission:ident, $fires:literal;)*) => {
@@ -82,7 +82,12 @@ impl Event {
 
 /// Puts an event into the outbox, in the transaction of what caused it.
 pub(crate) fn fire(context: &mut Context<'_, '_>, event: Event, kind: Kind, record: Uuid, property: Option<Uuid>) -> Result<()> {
-    webhooks::enqueue(context, event, kind, record, property)
+    fire_all(context, &[Happening { event, kind, record_id: record, property_id: property }])
+}
+
+/// The same for what happened to many records.
+pub(crate) fn fire_all(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Result<()> {
+    webhooks::enqueue(context, happenings)
 }
 
 #[cfg(test)]

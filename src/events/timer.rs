@@ -6,19 +6,22 @@
 //! Whoever begins, ends or fires a timer has locked the organization first. Firing takes the row in the transaction that
 //! fires, so that of several nodes one finds it.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
 use super::derive::{Timer, is_back};
-use super::{Event, fire};
+use super::{Event, fire_all};
 use crate::access::Access;
 use crate::context::{Context, Wakes};
 use crate::error::Result;
 use crate::operation::Touches;
-use crate::platform::{Device, Kind, typed};
+use crate::platform::{Device, Kind, typed_among};
 use crate::service::Service;
 use crate::values;
+use crate::webhooks::Happening;
 
 /// Timers fired in one transaction at the most: an organization is locked as long as that takes.
 const BATCH: i64 = 100;
@@ -27,8 +30,8 @@ store::statements! {
     /// Begins a device's timer, anew where there is one.
     ARM = "insert into device_timer (organization_id, device_id, online_since) values (?1, ?2, ?3)
         on conflict (organization_id, device_id) do update set online_since = excluded.online_since";
-    /// Ends a device's timer.
-    DISARM = "delete from device_timer where organization_id = ?1 and device_id = ?2";
+    /// Ends devices' timers.
+    DISARM = "delete from device_timer where organization_id = ?1 and device_id = any(?2)";
     /// The organization of the device that has been back for longest, at least since then; some organizations are left out.
     DUE = "select t.organization_id from device_timer t join organization o on o.id = t.organization_id
         where t.online_since <= ?1 and not (t.organization_id = any(?2)) and o.erased_at is null
@@ -41,21 +44,20 @@ store::statements! {
         where o.erased_at is null order by t.online_since limit 1";
 }
 
-/// Does to a device's timer what a change of the device means for it.
-pub(crate) fn set(context: &mut Context<'_, '_>, device: Uuid, timer: Timer) -> Result<()> {
-    match timer {
-        Timer::Keep => Ok(()),
-        Timer::Arm => {
-            let now = context.now();
-            context.execute(&ARM, values![device, now]).map(drop)
-        }
-        Timer::Disarm => disarm(context, device),
+/// Does to devices' timers what a change of each device means for it.
+pub(crate) fn set_all(context: &mut Context<'_, '_>, timers: &HashMap<Uuid, Timer>) -> Result<()> {
+    let of = |wanted: Timer| timers.iter().filter(move |(_, timer)| **timer == wanted).map(|(device, _)| *device);
+    let (ended, begun): (Vec<Uuid>, Vec<Uuid>) = (of(Timer::Disarm).collect(), of(Timer::Arm).collect());
+    if !ended.is_empty() {
+        disarm(context, ended)?;
     }
+    let now = context.now();
+    context.execute_many(&ARM, begun.into_iter().map(|device| values![device, now]).collect()).map(drop)
 }
 
-/// Ends a device's timer, where it has one.
-pub(crate) fn disarm(context: &mut Context<'_, '_>, device: Uuid) -> Result<()> {
-    context.execute(&DISARM, values![device]).map(drop)
+/// Ends devices' timers, where they have one.
+fn disarm(context: &mut Context<'_, '_>, devices: Vec<Uuid>) -> Result<()> {
+    context.execute(&DISARM, values![devices]).map(drop)
 }
 
 /// An organization with a device that has been back at least since then, other than these.
@@ -74,14 +76,15 @@ pub(super) fn expire(
     let access = Access::platform();
     let mut context = Context::for_writing(service.system(tx, now), organization, &access, Touches::Stream)?;
     let rows = context.rows(&DUE_WITHIN, values![since, BATCH])?;
-    for row in &rows {
-        let id: Uuid = row.get(0)?;
-        disarm(&mut context, id)?;
-        // What takes a device away has ended its timer; that it is there is what the event says, so it is looked at again.
-        if let Some(device) = typed::<Device>(&mut context, Kind::Device, id)?.filter(is_back) {
-            fire(&mut context, Event::DeviceReconnected, Kind::Device, id, device.property_id)?;
-        }
-    }
+    let ids = rows.iter().map(|row| Ok(row.get(0)?)).collect::<Result<Vec<Uuid>>>()?;
+    disarm(&mut context, ids.clone())?;
+    // What takes a device away has ended its timer; that it is there is what the event says, so it is looked at again.
+    let devices: HashMap<Uuid, Device> = typed_among(&mut context, Kind::Device, ids.clone())?;
+    let (event, kind) = (Event::DeviceReconnected, Kind::Device);
+    let back = ids.into_iter().filter_map(|id| Some((id, devices.get(&id).filter(|device| is_back(device))?)));
+    let happenings: Vec<_> =
+        back.map(|(record_id, device)| Happening { event, kind, record_id, property_id: device.property_id }).collect();
+    fire_all(&mut context, &happenings)?;
     Ok((rows.len(), context.wakes()))
 }
 

@@ -29,7 +29,7 @@ store::statements! {
     /// When a message of a stay was taken.
     TAKEN_AT = "select created_at from guest_message where organization_id = ?1 and id = ?2 and reservation_id = ?3";
     /// Forgets the messages of a stay that is gone.
-    FORGET_MESSAGES = "delete from guest_message where organization_id = ?1 and reservation_id = ?2";
+    FORGET_MESSAGES = "delete from guest_message where organization_id = ?1 and reservation_id = any(?2)";
 }
 
 /// A message from a guest.
@@ -80,7 +80,7 @@ fn read(rows: &[Row]) -> Result<Vec<Message>> {
     rows.iter().map(|row| Ok(Message { id: row.get(0)?, text: row.get(1)?, created_at: Moment(row.get(2)?) })).collect()
 }
 
-/// Forgets the messages of a deleted reservation.
-pub(super) fn forget(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<()> {
-    context.execute(&FORGET_MESSAGES, values![reservation]).map(drop)
+/// Forgets the messages of deleted reservations.
+pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
+    context.execute(&FORGET_MESSAGES, values![reservations]).map(drop)
 }

@@ -17,7 +17,7 @@ mod words;
 
 pub use bounds::is_reached;
 pub use manuals::{ManualCategoryView, ManualView};
-pub(crate) use operations::{forget_stay, operations, stay_token, stay_url};
+pub(crate) use operations::{forget_stays, operations, stay_token, stay_url};
 pub use page::{render, render_busy, render_missing};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
 pub use setup::Setups;

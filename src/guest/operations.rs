@@ -209,10 +209,10 @@ fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
     messages::send(context, &stay, input.text.0)
 }
 
-/// Forgets what the guest of a deleted reservation handed in.
-pub(crate) fn forget_stay(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<()> {
-    super::precheckin::forget(context, reservation)?;
-    messages::forget(context, reservation)
+/// Forgets what the guests of deleted reservations handed in.
+pub(crate) fn forget_stays(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
+    super::precheckin::forget(context, reservations)?;
+    messages::forget(context, reservations)
 }
 
 /// The stay token of a reservation; every reservation has one from the moment it is first synced.

@@ -35,9 +35,9 @@ store::statements! {
     /// Submits.
     SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at) values (?1, ?2, ?3, ?4)";
     /// Forgets the answers of a stay that is gone.
-    FORGET_ANSWERS = "delete from precheck_answer where organization_id = ?1 and reservation_id = ?2";
+    FORGET_ANSWERS = "delete from precheck_answer where organization_id = ?1 and reservation_id = any(?2)";
     /// Forgets its submission.
-    FORGET_SUBMISSION = "delete from precheckin where organization_id = ?1 and reservation_id = ?2";
+    FORGET_SUBMISSION = "delete from precheckin where organization_id = ?1 and reservation_id = any(?2)";
 }
 
 /// Where a guest stands with what is asked before arrival.
@@ -221,10 +221,10 @@ fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Option
     Ok(Some((status, Moment(row.get(1)?))))
 }
 
-/// Forgets what the guest of a deleted reservation handed in.
-pub(super) fn forget(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<()> {
-    context.execute(&FORGET_ANSWERS, values![reservation])?;
-    context.execute(&FORGET_SUBMISSION, values![reservation]).map(drop)
+/// Forgets what the guests of deleted reservations handed in.
+pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
+    context.execute(&FORGET_ANSWERS, values![reservations])?;
+    context.execute(&FORGET_SUBMISSION, values![reservations]).map(drop)
 }
 
 /// A step as the guest sees it.

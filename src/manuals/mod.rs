@@ -16,7 +16,7 @@ mod visible;
 pub(crate) use categories::{Category, in_order as categories_in_order};
 pub use manual::{DisplayMode, ManualView};
 pub use photos::StockPhotos;
-pub(crate) use records::{Covered, LINKED_AS, all, among, forget_record};
+pub(crate) use records::{Covered, LINKED_AS, all, among, forget_records};
 pub use rule::{Rule, VisibilityRules};
 pub(crate) use texts::{CategoryTitles, ManualTexts};
 pub use visibility::{StayFacts, Verdict, decide};

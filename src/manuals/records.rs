@@ -1,6 +1,7 @@
 //! Manuals in the database.
 
 use std::collections::HashMap;
+use std::iter;
 
 use store::{Json, Row};
 use uuid::Uuid;
@@ -81,31 +82,46 @@ pub(super) fn filed(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, Vec<U
 
 /// Writes a manual, and which records it names.
 pub(super) fn save(context: &mut Context<'_, '_>, manual: &Manual) -> Result<()> {
+    put_all(context, iter::once(manual))?;
     let answered = &manual.answered;
-    let doc = store::Value::json(manual)?;
-    let (key, category, image) = (folded(&answered.nickname), answered.manual_category_id, answered.image_id);
-    let params = values![answered.id, key, category, image, answered.is_active, answered.created_at, answered.updated_at, doc];
-    context.execute(&PUT_MANUAL, params)?;
     unlink_records(context, LINKED_AS, answered.id)?;
-    let image = image.map(|id| (Kind::Image, id));
+    let image = answered.image_id.map(|id| (Kind::Image, id));
     let field = answered.custom_field_id.map(|id| (Kind::CustomField, id));
     link_to(context, LINKED_AS, answered.id, image.into_iter().chain(field))?;
     translations::note_links(context, answered.id, answered.linked_texts())
 }
 
-/// A manual no longer names a record that is gone.
-pub(crate) fn forget_record(context: &mut Context<'_, '_>, manual: Uuid, kind: Kind, gone: Uuid) -> Result<()> {
-    let Some(mut manual) = find(context, manual)? else { return Ok(()) };
-    let clear = |id: &mut Option<Uuid>| {
-        if *id == Some(gone) {
-            *id = None;
-        }
+fn put_all<'m>(context: &mut Context<'_, '_>, manuals: impl Iterator<Item = &'m Manual>) -> Result<()> {
+    let row = |manual: &Manual| -> Result<_> {
+        let answered = &manual.answered;
+        let doc = store::Value::json(manual)?;
+        let (key, category, image) = (folded(&answered.nickname), answered.manual_category_id, answered.image_id);
+        Ok(values![answered.id, key, category, image, answered.is_active, answered.created_at, answered.updated_at, doc])
     };
-    match kind {
-        Kind::Image => clear(&mut manual.answered.image_id),
-        Kind::CustomField => clear(&mut manual.answered.custom_field_id),
-        _ => {}
+    let rows = manuals.map(row).collect::<Result<_>>()?;
+    context.execute_many(&PUT_MANUAL, rows).map(drop)
+}
+
+/// Manuals no longer name records that are gone, each as a manual, and what it names no more. That nothing links them is seen
+/// to.
+pub(crate) fn forget_records(context: &mut Context<'_, '_>, gone: &[(Uuid, Kind, Uuid)]) -> Result<()> {
+    let mut named = HashMap::<Uuid, Vec<(Kind, Uuid)>>::new();
+    for (manual, kind, id) in gone {
+        named.entry(*manual).or_default().push((*kind, *id));
     }
-    manual.answered.updated_at = manual.answered.updated_at.advanced_to(context.now());
-    save(context, &manual)
+    let mut manuals = among(context, named.keys().copied().collect())?;
+    for Covered { manual, .. } in &mut manuals {
+        for (kind, id) in named.get(&manual.answered.id).into_iter().flatten() {
+            let field = match kind {
+                Kind::Image => &mut manual.answered.image_id,
+                Kind::CustomField => &mut manual.answered.custom_field_id,
+                _ => continue,
+            };
+            if *field == Some(*id) {
+                *field = None;
+            }
+        }
+        manual.answered.updated_at = manual.answered.updated_at.advanced_to(context.now());
+    }
+    put_all(context, manuals.iter().map(|covered| &covered.manual))
 }

@@ -78,7 +78,7 @@ impl Key {
     /// Binds the key to what is asked for: operation, path, query and body, whatever the spacing.
     pub(super) fn for_request(mut self, operation: &Operation, arguments: &Arguments) -> Self {
         let asked = match arguments {
-            Arguments::Http { path, query, body } => {
+            Arguments::Http { path, query, body, .. } => {
                 let path: Vec<_> = path.iter().map(|(name, value)| (name, value.to_lowercase())).collect();
                 json!([operation.id, path, query, body])
             }

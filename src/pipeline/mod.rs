@@ -201,7 +201,8 @@ async fn through(
             };
             let arguments = arguments?;
             let shape = operation.shape();
-            let input = shape.validate_with_network(operation, &arguments, service, caller.country(), now).await?;
+            let mut input = shape.validate_with_network(operation, &arguments, service, caller.country(), now).await?;
+            arguments.keep_numbers(&mut input);
             let key = key.map(|key| key.for_request(operation, &arguments));
             write(service, operation, Sent { head, arguments, input }, caller, now, key).await
         }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
-use crate::json;
+use crate::json::{self, Exact};
 use crate::operation::Operation;
 
 /// How long a client may take to send a body.
@@ -49,8 +49,8 @@ pub enum Payload {
 
 /// Everything a caller sent, read and parsed.
 pub(crate) enum Arguments {
-    /// From an HTTP request: fields by where they travelled.
-    Http { path: Vec<(String, String)>, query: Vec<(String, String)>, body: Value },
+    /// From an HTTP request: fields by where they travelled, and the numbers of the body that are to be kept exactly.
+    Http { path: Vec<(String, String)>, query: Vec<(String, String)>, body: Value, exact: Vec<Exact> },
     /// From a tool call.
     Tool(Value),
 }
@@ -61,6 +61,13 @@ impl Arguments {
         match self {
             Self::Http { body, .. } => body,
             Self::Tool(arguments) => arguments,
+        }
+    }
+
+    /// Puts numbers that are to be kept exactly into the input that was made of this.
+    pub(super) fn keep_numbers(&self, input: &mut Value) {
+        if let Self::Http { exact, .. } = self {
+            json::keep(input, exact);
         }
     }
 }
@@ -81,18 +88,19 @@ impl Head {
 
     /// Reads and parses what else was sent.
     pub(super) async fn read(&self, payload: Payload, operation: &Operation) -> Result<Arguments> {
-        let body = match payload {
+        let (body, exact) = match payload {
             Payload::Arguments(arguments) => {
                 let arguments = json::normal(Value::Object(arguments));
                 return arguments.map(Arguments::Tool).map_err(|message| Error::invalid(&[], message));
             }
-            Payload::Body(body) if operation.has_body() => self.read_json(body, operation.body_limit).await?,
-            Payload::Body(_) => Value::Object(Map::new()),
+            Payload::Body(body) if operation.has_body() => self.read_json(body, operation).await?,
+            Payload::Body(_) => (Value::Object(Map::new()), Vec::new()),
         };
-        Ok(Arguments::Http { path: self.path.clone(), query: self.query.clone(), body })
+        Ok(Arguments::Http { path: self.path.clone(), query: self.query.clone(), body, exact })
     }
 
-    async fn read_json(&self, body: Body, limit: usize) -> Result<Value> {
+    async fn read_json(&self, body: Body, operation: &Operation) -> Result<(Value, Vec<Exact>)> {
+        let limit = operation.body_limit;
         let refuse = |message: String| Err(Error::invalid(&[], message));
         if self.headers.contains_key(CONTENT_ENCODING) {
             return refuse("a Content-Encoding is not accepted".into());
@@ -111,9 +119,11 @@ impl Head {
             Ok(Ok(collected)) => collected.to_bytes(),
         };
         if bytes.is_empty() {
-            return Ok(Value::Object(Map::new()));
+            return Ok((Value::Object(Map::new()), Vec::new()));
         }
-        json::parse(&bytes).or_else(refuse)
+        let body = json::parse(&bytes).map_err(|message| Error::invalid(&[], message))?;
+        let exact = if operation.keeps_numbers { json::exact(&bytes) } else { Vec::new() };
+        Ok((body, exact))
     }
 }
 

@@ -211,7 +211,7 @@ impl Shape {
         let mut input = Map::new();
         let fields = match arguments {
             Arguments::Tool(arguments) => arguments,
-            Arguments::Http { path, query, body } => {
+            Arguments::Http { path, query, body, .. } => {
                 for (name, text) in path {
                     input.insert(name.clone(), Value::from(text.as_str()));
                 }

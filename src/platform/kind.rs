@@ -1,5 +1,8 @@
 //! The kinds of records the platform keeps in step: what each must hold, and what it refers to.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 use jiff::civil;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -147,6 +150,58 @@ impl Kind {
         }
     }
 
+    /// Fields that no read of the public interface returns, nor any webhook.
+    pub(super) const fn withheld(self) -> &'static [&'static str] {
+        match self {
+            Self::Property => &["wifiPassword"],
+            Self::Review => &["photoKeys"],
+            _ => &[],
+        }
+    }
+
+    /// Whether its data may have a field of this name; the platform may have misspelt any other. Of some kinds the platform
+    /// defines all but a name, and none of their fields is a surprise.
+    pub(super) fn knows(self, field: &str) -> bool {
+        self.is_free() || self.defines(field)
+    }
+
+    /// Whether its schema says what a field of this name holds.
+    pub(super) fn defines(self, field: &str) -> bool {
+        static KNOWN: LazyLock<HashMap<Kind, HashSet<String>>> = LazyLock::new(|| {
+            let fields = |kind: Kind| kind.fields().1.as_object().map(|fields| fields.keys().cloned().collect());
+            Kind::ALL.into_iter().map(|kind| (kind, fields(kind).unwrap_or_default())).collect()
+        });
+        KNOWN.get(&self).is_some_and(|known| known.contains(field))
+    }
+
+    /// Whether the platform defines all but what is required.
+    const fn is_free(self) -> bool {
+        matches!(
+            self,
+            Self::BackgroundCheckAccount
+                | Self::FeeProduct
+                | Self::DamageWaiver
+                | Self::CustomField
+                | Self::CustomUrl
+                | Self::Image
+                | Self::Upsell
+                | Self::LockCode
+                | Self::TaskTemplate
+                | Self::Department
+                | Self::Shift
+                | Self::ClockedShift
+        )
+    }
+
+    /// The most bytes its data may have as JSON, so that a page of records stays one. What has long texts of its own, and is
+    /// in no list, may have more.
+    pub(super) const fn data_limit(self) -> usize {
+        match self {
+            Self::Review | Self::Workflow => 256 << 10,
+            _ => 64 << 10,
+        }
+    }
+
     /// The JSON Schema of `data`. What it does not name is the platform's own, and kept.
     #[must_use]
     pub fn schema(self) -> Value {
@@ -163,12 +218,12 @@ impl Kind {
         for field in ["createdAt", "updatedAt"] {
             properties[field] = timestamp();
         }
+        if let Some(fields) = properties.as_object_mut() {
+            fields.retain(|field, _| !self.withheld().contains(&field.as_str()));
+        }
         if self == Self::Review {
             // Photos are read at addresses of their own; the keys stay with the platform.
             properties["photoUrls"] = json!({ "type": "array", "items": { "type": "string", "format": "uri" } });
-            if let Some(fields) = properties.as_object_mut() {
-                fields.remove("photoKeys");
-            }
         }
         for reference in self.references() {
             // What was deleted since reads as pointing at nothing.
@@ -188,12 +243,17 @@ impl Kind {
                     "country": { "type": "string", "format": "country" }, "propertyGroupId": or_null(id()),
                     "tagIds": or_null(json!({ "type": "array", "items": id(), "maxItems": 1000 })), "address": { "type": ["string", "object", "null"] },
                     "checkInTime": or_null(time_of_day()), "checkOutTime": or_null(time_of_day()),
+                    "latitude": or_null(json!({ "type": "number", "minimum": -90, "maximum": 90 })),
+                    "longitude": or_null(json!({ "type": "number", "minimum": -180, "maximum": 180 })),
+                    "photoUrl": or_null(json!({ "type": "string", "format": "https-url", "maxLength": 2048 })),
+                    "wifiName": or_null(text()), "wifiPassword": or_null(text()),
+                    "customFields": { "description": "A text or a number for each custom field, by its id." },
                 }),
             ),
             Self::Reservation => (
                 vec!["propertyId", "status", "channel", "bookedAt", "checkIn", "checkOut", "guest"],
                 json!({
-                    "propertyId": or_null(id()), "status": one_of(&["confirmed", "tentative", "cancelled"]),
+                    "propertyId": or_null(id()), "status": one_of(&ReservationStatus::ALL.map(ReservationStatus::name)),
                     "channel": { "type": "string", "minLength": 1, "maxLength": 200 }, "bookedAt": timestamp(), "checkIn": date(), "checkOut": date(),
                     "guest": {
                         "type": "object",
@@ -387,6 +447,21 @@ pub enum ReservationStatus {
     Cancelled,
 }
 
+impl ReservationStatus {
+    /// Every status.
+    pub const ALL: [Self; 3] = [Self::Confirmed, Self::Tentative, Self::Cancelled];
+
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Tentative => "tentative",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// How far a guest's identity has been verified.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -513,6 +588,14 @@ mod tests {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
         assert_eq!(Kind::TaskTemplate.label(), "Task template");
+    }
+
+    #[test]
+    fn a_kind_knows_its_fields_and_is_surprised_by_others() {
+        assert!(Kind::Property.knows("wifiPassword") && Kind::Property.knows("customFields") && !Kind::Property.knows("wifipassword"));
+        assert!(Kind::Tag.knows("name") && !Kind::Tag.knows("colour"));
+        assert!(Kind::LockCode.knows("anything"));
+        assert_eq!(Kind::Property.view_schema()["properties"].get("wifiPassword"), None);
     }
 
     #[test]

@@ -1,23 +1,29 @@
 //! Sync: the platform pushes records, all or nothing, and what changed becomes events.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use http::Method;
+use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use store::Row;
 use uuid::Uuid;
 
-use super::records::{self, StoredRecord, link_records, remove_record, unlink_records};
+use super::blocks::{self, Place};
+use super::facets::facets;
+use super::records::{self, StoredRecord};
 use super::{Kind, Property};
 use crate::access;
 use crate::context::Context;
 use crate::error::{Error, Issue, Result, Step};
-use crate::events::{self, Change};
+use crate::events::{self, Change, Timer};
+use crate::json;
 use crate::moment::Moment;
 use crate::operation::{Object, Operation};
+use crate::webhooks::Happening;
 use crate::{guest, manuals, portals, precheck, scopes, values};
 
 /// Records in one request at the most.
@@ -27,11 +33,14 @@ const BODY_LIMIT: usize = 16 << 20;
 /// How long a full batch may take on a slow disk.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Warnings in one answer at the most.
+const MAX_WARNINGS: usize = 100;
+
 store::statements! {
     /// The stay token of a new reservation.
     INSERT_GUEST_LINK = "insert into guest_link (organization_id, reservation_id, token) values (?1, ?2, ?3) on conflict do nothing";
-    /// Closes the stay of a deleted reservation.
-    DELETE_GUEST_LINK = "delete from guest_link where organization_id = ?1 and reservation_id = ?2";
+    /// Closes the stays of deleted reservations.
+    DELETE_GUEST_LINKS = "delete from guest_link where organization_id = ?1 and reservation_id = any(?2)";
 }
 
 #[derive(Debug, Deserialize)]
@@ -41,6 +50,8 @@ struct Sync {
     organization_id: Uuid,
     #[serde(default)]
     is_initial_sync: Option<bool>,
+    #[serde(default)]
+    dry_run: Option<bool>,
     records: Vec<SyncRecord>,
 }
 
@@ -82,6 +93,7 @@ impl JsonSchema for Sync {
             "properties": {
                 "organizationId": { "type": "string", "format": "uuid" },
                 "isInitialSync": { "type": ["boolean", "null"], "description": "History: fires no events." },
+                "dryRun": { "type": ["boolean", "null"], "description": "Judges everything and applies nothing; answers as if it had." },
                 "records": {
                     "type": "array",
                     "maxItems": MAX_RECORDS,
@@ -92,7 +104,10 @@ impl JsonSchema for Sync {
                         "properties": {
                             "kind": { "type": "string", "enum": Kind::ALL.map(Kind::name) },
                             "id": { "type": "string", "format": "uuid" },
-                            "data": { "type": "object" },
+                            "data": {
+                                "type": "object",
+                                "description": "At most 64 KiB as JSON, 256 KiB for a review or a workflow. Fields that the kind does not know are kept.",
+                            },
                             "isDeleted": { "type": ["boolean", "null"] },
                         },
                         "allOf": shapes,
@@ -115,6 +130,18 @@ struct Synced {
     applied: usize,
     /// Events that fired.
     events: usize,
+    /// Fields of the data that its kind does not know, which may be misspelt; they are kept. At most 100.
+    warnings: Vec<Warning>,
+}
+
+/// Something about a record that is accepted, and may not be meant.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Warning {
+    /// From the body's root to the field.
+    #[schemars(with = "Vec<Value>")]
+    path: Vec<Step>,
+    /// What there is to say of it.
+    message: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -138,6 +165,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("sync", Method::POST, "/organizations/{organizationId}/sync")
             .summary("Insert, replace and delete records, all or nothing")
             .bulk(BODY_LIMIT, PATIENCE)
+            .keeps_numbers()
             .touches_stream()
             .run(sync),
         Operation::platform("createGuestLink", Method::POST, "/organizations/{organizationId}/reservations/{reservationId}/guest-link")
@@ -149,28 +177,41 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The records of a batch as they stand while it is applied, in order.
-struct Batch {
-    records: HashMap<(Kind, Uuid), StoredRecord>,
-    zones: HashMap<Uuid, Option<Property>>,
-    issues: Vec<Issue>,
-    events: usize,
-}
-
 fn sync(context: &mut Context<'_, '_>, input: Sync) -> Result<Synced> {
+    let is_rehearsal = input.dry_run.unwrap_or(false);
+    if is_rehearsal {
+        context.rehearse();
+    }
     let applied = input.records.len();
     let fires = !input.is_initial_sync.unwrap_or(false);
+    let warnings = warnings(&input.records);
     let mut batch = Batch::load(context, &input.records)?;
     for (index, record) in input.records.into_iter().enumerate() {
         match record.data {
             Some(data) if record.is_deleted != Some(true) => batch.put(context, index, record.kind, record.id, data, fires)?,
-            _ => batch.delete(context, record.kind, record.id)?,
+            _ => batch.delete(context.now(), record.kind, record.id),
         }
     }
     if !batch.issues.is_empty() {
         return Err(Error::issues(batch.issues));
     }
-    Ok(Synced { applied, events: batch.events })
+    let events = batch.happenings.len();
+    if !is_rehearsal {
+        batch.write(context)?;
+    }
+    Ok(Synced { applied, events, warnings })
+}
+
+/// The fields that the kinds of some records do not know, as far as an answer has room for them.
+fn warnings(records: &[SyncRecord]) -> Vec<Warning> {
+    let stays = records.iter().enumerate().filter(|(_, record)| record.is_deleted != Some(true));
+    let fields = stays.flat_map(|(index, record)| record.data.iter().flat_map(Object::keys).map(move |field| (index, record.kind, field)));
+    let strange = fields.filter(|(_, kind, field)| !kind.knows(field)).take(MAX_WARNINGS);
+    let warning = |(index, kind, field): (usize, Kind, &String)| Warning {
+        path: vec!["records".into(), index.into(), "data".into(), field.as_str().into()],
+        message: format!("is no field of a {}; it is kept", kind.label().to_lowercase()),
+    };
+    strange.map(warning).collect()
 }
 
 /// The records that a record's data names, each with the field that does.
@@ -187,148 +228,310 @@ fn references(kind: Kind, data: &Object) -> impl Iterator<Item = (&'static str, 
     })
 }
 
+/// The same as a set.
+fn named(kind: Kind, data: &Object) -> BTreeSet<(Kind, Uuid)> {
+    references(kind, data).map(|(_, to, target)| (to, target)).collect()
+}
+
+/// A record's data, and what hangs on it.
+#[derive(Debug, Clone)]
+struct Standing {
+    data: Object,
+    property_id: Option<Uuid>,
+    created_at: Moment,
+    updated_at: Moment,
+}
+
+impl Standing {
+    fn new(kind: Kind, id: Uuid, data: Object, created_at: Moment, updated_at: Moment) -> Self {
+        let property_id = if kind == Kind::Property { Some(id) } else { named_property(&data) };
+        Self { data, property_id, created_at, updated_at }
+    }
+}
+
+/// A record of a batch: what there was, and what there is to be.
+#[derive(Debug, Default)]
+struct Slot {
+    /// Since when it is in the database, and what it names there.
+    stored: Option<(Moment, BTreeSet<(Kind, Uuid)>)>,
+    /// As it stands now, while the batch is applied.
+    now: Option<Standing>,
+    /// Whether that is to be written.
+    is_changed: bool,
+    /// Whether it has been removed on the way: what is there now, if anything, is another.
+    was_removed: bool,
+}
+
+/// What a batch makes of the records it is about. Everything is read first, by sets; then the records are applied in memory, in
+/// order; then what that comes to is written, by sets.
+#[derive(Default)]
+struct Batch {
+    slots: HashMap<(Kind, Uuid), Slot>,
+    /// What names, or has named, a record that the batch deletes.
+    naming: HashMap<(Kind, Uuid), BTreeSet<(Kind, Uuid)>>,
+    /// Steps and manuals that name a record that the batch deletes.
+    configured: HashMap<(Kind, Uuid), Vec<(String, Uuid)>>,
+    zones: HashMap<Uuid, Option<Property>>,
+    issues: Vec<Issue>,
+    happenings: Vec<Happening>,
+    timers: HashMap<Uuid, Timer>,
+}
+
 impl Batch {
-    /// Reads, a query a kind, every record that the batch writes or names.
+    /// Reads, a query a kind, every record that the batch writes or names, and those that name one that it deletes.
     fn load(context: &mut Context<'_, '_>, sent: &[SyncRecord]) -> Result<Self> {
+        let mut batch = Self::default();
         let mut wanted: BTreeMap<Kind, HashSet<Uuid>> = BTreeMap::new();
+        let mut doomed: BTreeMap<Kind, HashSet<Uuid>> = BTreeMap::new();
         for record in sent {
             wanted.entry(record.kind).or_default().insert(record.id);
-            for (_, kind, id) in record.data.iter().flat_map(|data| references(record.kind, data)) {
-                wanted.entry(kind).or_default().insert(id);
+            match &record.data {
+                Some(data) if record.is_deleted != Some(true) => {
+                    for (_, kind, id) in references(record.kind, data) {
+                        wanted.entry(kind).or_default().insert(id);
+                    }
+                }
+                _ => drop(doomed.entry(record.kind).or_default().insert(record.id)),
             }
         }
-        let mut records = HashMap::with_capacity(sent.len());
+        for (kind, ids) in doomed {
+            for id in &ids {
+                batch.naming.insert((kind, *id), BTreeSet::new());
+            }
+            for (from_kind, from, id) in records::linked_from_among(context, kind, ids.into_iter().collect())? {
+                if let Some(from_kind) = Kind::named(&from_kind) {
+                    wanted.entry(from_kind).or_default().insert(from);
+                    batch.naming.entry((kind, id)).or_default().insert((from_kind, from));
+                } else {
+                    batch.configured.entry((kind, id)).or_default().push((from_kind, from));
+                }
+            }
+        }
         for (kind, ids) in wanted {
             for row in records::find_rows(context, kind, ids.into_iter().collect())? {
-                let stored = StoredRecord::from_row(&row)?;
-                records.insert((kind, stored.id), stored);
+                batch.hold(kind, &row)?;
             }
         }
-        Ok(Self { records, zones: HashMap::new(), issues: Vec::new(), events: 0 })
+        Ok(batch)
     }
 
-    fn put(&mut self, context: &mut Context<'_, '_>, index: usize, kind: Kind, id: Uuid, data: Object, fires: bool) -> Result<()> {
-        let before = self.records.get(&(kind, id)).cloned();
-        let mut named = HashSet::new();
-        for (field, to, target) in references(kind, &data) {
-            if self.records.contains_key(&(to, target)) {
-                named.insert((to, target));
-            } else {
-                let path = vec!["records".into(), index.into(), "data".into(), Step::from(field)];
-                self.issues.push(Issue { path, message: format!("names an unknown {}", to.name()) });
+    fn hold(&mut self, kind: Kind, row: &Row) -> Result<()> {
+        let (id, text): (Uuid, store::JsonText) = (row.get(0)?, row.get(2)?);
+        let Value::Object(data) = json::read_kept(&text.0).map_err(Error::internal)? else {
+            return Err(Error::internal("a record is no object"));
+        };
+        let created_at = Moment(row.get(3)?);
+        let stored = Some((created_at, named(kind, &data)));
+        let now = Some(Standing { data, property_id: row.get(1)?, created_at, updated_at: Moment(row.get(4)?) });
+        self.slots.insert((kind, id), Slot { stored, now, ..Slot::default() });
+        Ok(())
+    }
+
+    fn standing(&self, kind: Kind, id: Uuid) -> Option<&Standing> {
+        self.slots.get(&(kind, id))?.now.as_ref()
+    }
+
+    fn put(&mut self, context: &Context<'_, '_>, index: usize, kind: Kind, id: Uuid, mut data: Object, fires: bool) -> Result<()> {
+        // What the kind defines is read by rules, and is what they read.
+        for (_, value) in data.iter_mut().filter(|(field, _)| kind.defines(field)) {
+            if let Some(rounded) = json::rounded(value) {
+                *value = rounded;
             }
         }
+        let path = |field: Option<&str>| ["records".into(), index.into(), "data".into()].into_iter().chain(field.map(Step::from)).collect();
+        for (field, to, target) in references(kind, &data) {
+            if self.standing(to, target).is_none() {
+                self.issues.push(Issue { path: path(Some(field)), message: format!("names an unknown {}", to.name()) });
+            }
+        }
+        let before = self.standing(kind, id).cloned();
         if before.as_ref().is_some_and(|before| before.data == data) {
             return Ok(());
         }
+        if json::write_kept(&data).map_err(Error::internal)?.len() > kind.data_limit() {
+            let message = format!("must be at most {} bytes as JSON", kind.data_limit());
+            self.issues.push(Issue { path: path(None), message });
+        }
         let now = context.now();
-        let after = StoredRecord {
-            id,
-            property_id: if kind == Kind::Property { Some(id) } else { named_property(&data) },
-            created_at: before.as_ref().map_or(Moment(now), |before| before.created_at),
-            updated_at: before.as_ref().map_or(Moment(now), |before| before.updated_at.advanced_to(now)),
-            data,
-        };
-        if !self.issues.is_empty() {
-            // Nothing will be applied; what is left to find out is which other references are wrong.
-            self.records.insert((kind, id), after);
-            return Ok(());
+        let created_at = before.as_ref().map_or(Moment(now), |before| before.created_at);
+        let updated_at = before.as_ref().map_or(Moment(now), |before| before.updated_at.advanced_to(now));
+        let after = Standing::new(kind, id, data, created_at, updated_at);
+        // Where something is wrong nothing will be applied; what is left to find out is what else is.
+        if self.issues.is_empty() {
+            self.follow_up(now, (kind, id), before.as_ref(), &after, fires)?;
         }
-        records::save(context, kind, &after)?;
-        if before.is_some() && !kind.references().is_empty() {
-            unlink_records(context, kind.name(), id)?;
+        for target in named(kind, &after.data) {
+            // Who names what is not going to be deleted is of no interest.
+            if let Some(naming) = self.naming.get_mut(&target) {
+                naming.insert((kind, id));
+            }
         }
-        link_records(context, kind.name(), id, &named.into_iter().collect::<Vec<_>>())?;
-        if kind == Kind::Reservation && before.is_none() {
-            let token = access::token("", context.ids());
-            context.execute(&INSERT_GUEST_LINK, values![id, token])?;
-        }
-        self.follow_up(context, kind, before.as_ref(), &after, fires)?;
         if kind == Kind::Property {
             self.zones.remove(&id);
         }
-        self.records.insert((kind, id), after);
+        let slot = self.slots.entry((kind, id)).or_default();
+        slot.now = Some(after);
+        slot.is_changed = true;
         Ok(())
     }
 
-    /// Removes a record, what is assigned to it, and what points at it.
-    fn delete(&mut self, context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<()> {
-        self.records.remove(&(kind, id));
-        if !remove_record(context, kind, id)? {
-            return Ok(());
+    /// Removes a record, and has what points at it point at nothing.
+    fn delete(&mut self, now: Timestamp, kind: Kind, id: Uuid) {
+        let Some(slot) = self.slots.get_mut(&(kind, id)) else { return };
+        if slot.now.take().is_none() {
+            return;
         }
-        for (from, of) in records::linked_from(context, kind, id)? {
-            match Kind::named(&from) {
-                Some(from) => self.release(context, from, of, kind, id)?,
-                None if from == precheck::LINKED_AS => precheck::forget_record(context, of, kind, id)?,
-                None if from == manuals::LINKED_AS => manuals::forget_record(context, of, kind, id)?,
-                None => return Err(Error::internal("a link from an unknown kind")),
-            }
+        slot.was_removed = true;
+        if kind == Kind::Property {
+            self.zones.remove(&id);
         }
-        match kind {
-            Kind::Reservation => {
-                context.execute(&DELETE_GUEST_LINK, values![id])?;
-                guest::forget_stay(context, id)?;
-            }
-            Kind::Device => events::disarm(context, id)?,
-            Kind::CustomUrl => portals::forget_custom_url(context, id)?,
-            _ => scopes::forget_target(context, kind, id)?,
+        if kind == Kind::Device {
+            self.timers.insert(id, Timer::Disarm);
         }
-        Ok(())
+        for (from_kind, from) in self.naming.get(&(kind, id)).cloned().unwrap_or_default() {
+            self.release(now, (from_kind, from), (kind, id));
+        }
     }
 
-    /// Makes a record point at nothing where it pointed at one that is gone.
-    fn release(&mut self, context: &mut Context<'_, '_>, kind: Kind, id: Uuid, gone_kind: Kind, gone: Uuid) -> Result<()> {
-        let known = match self.records.get(&(kind, id)) {
-            Some(record) => Some(record.clone()),
-            None => records::find(context, kind, id)?,
-        };
-        let Some(mut record) = known else { return Ok(()) };
-        let is_gone = |value: &Value| value.as_str().and_then(|text| text.parse().ok()) == Some(gone);
-        for reference in kind.references().iter().filter(|reference| reference.to == gone_kind) {
-            match record.data.get_mut(reference.field) {
+    /// Makes a record point at nothing where it points at one that is gone.
+    fn release(&mut self, now: Timestamp, (kind, id): (Kind, Uuid), gone: (Kind, Uuid)) {
+        let Some(slot) = self.slots.get_mut(&(kind, id)) else { return };
+        let Some(standing) = &mut slot.now else { return };
+        if !named(kind, &standing.data).contains(&gone) {
+            return;
+        }
+        let is_gone = |value: &Value| value.as_str().and_then(|text| text.parse().ok()) == Some(gone.1);
+        let mut data = std::mem::take(&mut standing.data);
+        for reference in kind.references().iter().filter(|reference| reference.to == gone.0) {
+            match data.get_mut(reference.field) {
                 Some(Value::Array(items)) => items.retain(|item| !is_gone(item)),
                 Some(value) if is_gone(value) => *value = Value::Null,
                 _ => {}
             }
         }
-        record.property_id = if kind == Kind::Property { Some(id) } else { named_property(&record.data) };
-        record.updated_at = record.updated_at.advanced_to(context.now());
-        records::save(context, kind, &record)?;
-        let named: Vec<_> = references(kind, &record.data).map(|(_, to, target)| (to, target)).collect();
-        unlink_records(context, kind.name(), id)?;
-        link_records(context, kind.name(), id, &named)?;
-        self.records.insert((kind, id), record);
-        Ok(())
+        *standing = Standing::new(kind, id, data, standing.created_at, standing.updated_at.advanced_to(now));
+        slot.is_changed = true;
     }
 
-    /// Does what a change leads to. History leads to nothing, but ends what it makes untrue.
+    /// Notes what a change leads to. History leads to nothing, but ends what it makes untrue.
     fn follow_up(
         &mut self,
-        context: &mut Context<'_, '_>,
-        kind: Kind,
-        before: Option<&StoredRecord>,
-        after: &StoredRecord,
+        now: Timestamp,
+        (kind, id): (Kind, Uuid),
+        before: Option<&Standing>,
+        after: &Standing,
         fires: bool,
     ) -> Result<()> {
         if !fires && !events::has_timers(kind) {
             return Ok(());
         }
-        let property = after.property_id.and_then(|id| self.property(id));
-        let change = Change { before: before.map(|record| &record.data), after: &after.data, property: property.as_ref() };
-        let derived = events::derive(kind, &change, context.now())?;
+        let property_id = after.property_id;
+        let property = property_id.and_then(|id| self.property(id));
+        let change = Change { before: before.map(|standing| &standing.data), after: &after.data, property: property.as_ref() };
+        let derived = events::derive(kind, &change, now)?;
         let derived = if fires { derived } else { derived.of_history() };
-        for event in derived.fires {
-            self.events += 1;
-            events::fire(context, event, kind, after.id, after.property_id)?;
+        let happening = |event| Happening { event, kind, record_id: id, property_id };
+        self.happenings.extend(derived.fires.into_iter().map(happening));
+        if derived.timer != Timer::Keep {
+            self.timers.insert(id, derived.timer);
         }
-        events::set_timer(context, after.id, derived.timer)
+        Ok(())
     }
 
     fn property(&mut self, id: Uuid) -> Option<Property> {
-        let record = self.records.get(&(Kind::Property, id));
-        let read = || record.and_then(|record| serde_json::from_value(Value::Object(record.data.clone())).ok());
+        let standing = self.slots.get(&(Kind::Property, id)).and_then(|slot| slot.now.as_ref());
+        let read = || standing.and_then(|standing| serde_json::from_value(Value::Object(standing.data.clone())).ok());
         self.zones.entry(id).or_insert_with(read).clone()
+    }
+
+    /// Writes what the batch comes to.
+    fn write(mut self, context: &mut Context<'_, '_>) -> Result<()> {
+        let removed = self.removed();
+        self.remove(context, &removed)?;
+        let mut written: Vec<_> = self.slots.drain().filter(|(_, slot)| slot.is_changed && slot.now.is_some()).collect();
+        // Rows in one order for everyone, and for a reader of the log.
+        written.sort_unstable_by_key(|(record, _)| *record);
+        let mut added: BTreeMap<Kind, Vec<Place>> = BTreeMap::new();
+        let (mut rows, mut links, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
+        let mut relinked: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
+        for ((kind, id), slot) in written {
+            let Slot { stored, now, was_removed, .. } = slot;
+            let Some(Standing { data, property_id, created_at, updated_at }) = now else { continue };
+            let stored = stored.filter(|_| !was_removed);
+            let names = named(kind, &data);
+            if stored.is_none() {
+                added.entry(kind).or_default().push((created_at.0, id));
+                if kind == Kind::Reservation {
+                    tokens.push(values![id, access::token("", context.ids())]);
+                }
+            }
+            // Where records are removed, links to them are, and one of them may have come back.
+            if stored.as_ref().is_none_or(|(_, before)| *before != names || !removed.is_empty()) {
+                if stored.is_some() && !kind.references().is_empty() {
+                    relinked.entry(kind).or_default().push(id);
+                }
+                links.extend(names.into_iter().map(|(to, target)| (kind.name(), id, to, target)));
+            }
+            let doc = json::write_kept(&data).map_err(Error::internal)?;
+            rows.push((kind, StoredRecord { id, property_id, doc, facets: facets(kind, &data), created_at, updated_at }));
+        }
+        let mut gone: BTreeMap<Kind, Vec<Place>> = BTreeMap::new();
+        for ((kind, id), created_at) in &removed {
+            gone.entry(*kind).or_default().push((created_at.0, *id));
+        }
+        for kind in Kind::ALL {
+            blocks::note(context, kind, added.remove(&kind).unwrap_or_default(), &gone.remove(&kind).unwrap_or_default())?;
+        }
+        records::save_all(context, rows)?;
+        for (kind, ids) in relinked {
+            records::unlink_all(context, kind.name(), ids)?;
+        }
+        records::link_all(context, links.into_iter())?;
+        context.execute_many(&INSERT_GUEST_LINK, tokens)?;
+        events::set_timers(context, &self.timers)?;
+        events::fire_all(context, &self.happenings)
+    }
+
+    /// The records of the database that are to go from it, and since when they are there.
+    fn removed(&self) -> Vec<((Kind, Uuid), Moment)> {
+        let removed = self.slots.iter().filter(|(_, slot)| slot.was_removed);
+        let mut removed: Vec<_> = removed.filter_map(|(record, slot)| Some((*record, slot.stored.as_ref()?.0))).collect();
+        removed.sort_unstable();
+        removed
+    }
+
+    /// Removes records, what is assigned to them, and what steps and manuals have of them.
+    fn remove(&mut self, context: &mut Context<'_, '_>, removed: &[((Kind, Uuid), Moment)]) -> Result<()> {
+        let mut by_kind: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
+        let (mut of_steps, mut of_manuals) = (Vec::new(), Vec::new());
+        for ((kind, id), _) in removed {
+            by_kind.entry(*kind).or_default().push(*id);
+            for (from, of) in self.configured.remove(&(*kind, *id)).unwrap_or_default() {
+                match from.as_str() {
+                    precheck::LINKED_AS => of_steps.push((of, *kind, *id)),
+                    manuals::LINKED_AS => of_manuals.push((of, *kind, *id)),
+                    _ => return Err(Error::internal("a link from an unknown kind")),
+                }
+            }
+        }
+        for (kind, ids) in by_kind {
+            records::remove_all(context, kind, &ids)?;
+            match kind {
+                Kind::Reservation => {
+                    context.execute(&DELETE_GUEST_LINKS, values![ids.as_slice()])?;
+                    guest::forget_stays(context, &ids)?;
+                }
+                Kind::CustomUrl => portals::forget_custom_urls(context, &ids)?,
+                _ => scopes::forget_targets(context, kind, &ids)?,
+            }
+        }
+        if !of_steps.is_empty() {
+            precheck::forget_records(context, &of_steps)?;
+        }
+        if !of_manuals.is_empty() {
+            manuals::forget_records(context, &of_manuals)?;
+        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::Kind;
-use super::records::{Record, StoredRecord};
+use super::records::Record;
 use crate::access::Reach;
 use crate::context::Context;
 use crate::error::Result;
@@ -37,7 +37,7 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Res
     // A link goes with what it leads to.
     let total = i64::try_from(ids.len()).unwrap_or(i64::MAX);
     let rows = context.rows(&PAGE_AMONG, values![kind.name(), ids, page.limit, page.offset])?;
-    let items = rows.iter().map(|row| Ok(Record::new(context, kind, StoredRecord::from_row(row)?))).collect::<Result<_>>()?;
+    let items = rows.iter().map(|row| Record::from_row(context, kind, row)).collect::<Result<_>>()?;
     Ok(Some(Listing { items, total }))
 }
 
@@ -47,12 +47,12 @@ pub(super) fn retain_visible(context: &mut Context<'_, '_>, instructions: &mut V
         return Ok(());
     }
     let mut places = HashMap::<Uuid, Vec<TargetKind>>::new();
-    for (kind, id) in self::places(context, instructions.iter().filter_map(|record| scope(&record.0)).collect())? {
+    for (kind, id) in self::places(context, instructions.iter().filter_map(scope).collect())? {
         places.entry(id).or_default().push(kind);
     }
     let coverage = Coverage::load(context)?;
     instructions.retain(|record| {
-        let of = scope(&record.0).and_then(|id| places.get(&id).map(|kinds| (id, kinds)));
+        let of = scope(record).and_then(|id| places.get(&id).map(|kinds| (id, kinds)));
         of.is_none_or(|(id, kinds)| kinds.iter().any(|kind| coverage.is_visible(*kind, id)))
     });
     Ok(())
@@ -63,14 +63,15 @@ pub(crate) fn may_change_instruction(context: &mut Context<'_, '_>, instruction:
     if !context.reach().is_limited() {
         return Ok(true);
     }
-    let places = places(context, scope(instruction).into_iter().collect())?;
+    let scope = instruction.get("scopeId").and_then(Value::as_str).and_then(|text| text.parse().ok());
+    let places = places(context, scope.into_iter().collect())?;
     let coverage = Coverage::load(context)?;
     Ok(places.is_empty() || places.iter().any(|(kind, id)| coverage.is_writable(*kind, *id)))
 }
 
 /// What an instruction is of.
-fn scope(instruction: &Object) -> Option<Uuid> {
-    instruction.get("scopeId").and_then(Value::as_str).and_then(|text| text.parse().ok())
+fn scope(instruction: &Record) -> Option<Uuid> {
+    instruction.field("scopeId")
 }
 
 /// The properties, groups and tags with these ids, which are unique within a kind only.

@@ -136,10 +136,10 @@ pub(crate) fn default_branding(context: &mut Context<'_, '_>) -> Result<Option<B
     Ok(row.map(|row| row.get(0).map(|Json(branding)| branding)).transpose()?)
 }
 
-/// Brandings on a custom URL that is gone are served on the default domain again.
-pub(crate) fn forget_custom_url(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
+/// Brandings on custom URLs that are gone are served on the default domain again.
+pub(crate) fn forget_custom_urls(context: &mut Context<'_, '_>, gone: &[Uuid]) -> Result<()> {
     for mut branding in list(context, Nothing {})? {
-        if branding.custom_url_id == Some(id) {
+        if branding.custom_url_id.is_some_and(|id| gone.contains(&id)) {
             branding.custom_url_id = None;
             branding.updated_at = branding.updated_at.advanced_to(context.now());
             save(context, &branding)?;

@@ -9,7 +9,7 @@ mod serving;
 mod texts;
 
 pub use branding::Branding;
-pub(crate) use branding_operations::{default_branding, find as find_branding, forget_custom_url};
+pub(crate) use branding_operations::{default_branding, find as find_branding, forget_custom_urls};
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
 pub(crate) use portal_operations::{SUMMARY, all_exist, default_portal, find as find_portal, names};
 pub use resolution::{Assignments, Placement, Resolved, Route, resolve};

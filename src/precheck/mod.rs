@@ -18,7 +18,7 @@ pub use answers::{given as given_answer, is_complete, issues as answer_issues, s
 pub use identity::{FlagAction, actions as identity_actions};
 pub use order::{Place, compare};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
-pub(crate) use records::{LINKED_AS, SUMMARY, all, among, forget_record, mark_used, one};
+pub(crate) use records::{LINKED_AS, SUMMARY, all, among, forget_records, mark_used, one};
 pub use step::{Step, StepSettings, StepType};
 pub use targeting::{StayFacts, Targeting, Verdict, days, decide};
 pub(crate) use texts::StepTexts;

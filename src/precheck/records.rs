@@ -1,5 +1,8 @@
 //! Steps in the database.
 
+use std::collections::HashMap;
+use std::slice;
+
 use store::{Json, Row};
 use uuid::Uuid;
 
@@ -99,16 +102,23 @@ pub(super) fn save(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
 
 /// Writes a step that names what it did, and what the list says of it.
 pub(super) fn put(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
-    let summary = summary(step)?;
-    let doc = store::Value::json(step)?;
-    let sort_order = step.sort_order.map(i64::from);
-    let params = values![step.id, step.step_type.name(), sort_order, step.is_active, step.created_at, step.updated_at, summary, doc];
-    context.execute(&PUT_STEP, params).map(drop)
+    put_all(context, slice::from_ref(step))
 }
 
 /// What the list says of a step.
 fn summary(step: &Step) -> Result<String> {
     serde_json::to_string(&Written::from(step)).map_err(Error::internal)
+}
+
+fn put_all(context: &mut Context<'_, '_>, steps: &[Step]) -> Result<()> {
+    let row = |step: &Step| -> Result<_> {
+        let summary = summary(step)?;
+        let doc = store::Value::json(step)?;
+        let sort_order = step.sort_order.map(i64::from);
+        Ok(values![step.id, step.step_type.name(), sort_order, step.is_active, step.created_at, step.updated_at, summary, doc])
+    };
+    let rows = steps.iter().map(row).collect::<Result<_>>()?;
+    context.execute_many(&PUT_STEP, rows).map(drop)
 }
 
 /// The records a step names.
@@ -119,9 +129,23 @@ fn named(step: &Step) -> Vec<(Kind, Uuid)> {
     accounts.chain(checks).chain(fees).collect()
 }
 
-/// A step no longer names a record that is gone.
-pub(crate) fn forget_record(context: &mut Context<'_, '_>, step: Uuid, kind: Kind, gone: Uuid) -> Result<()> {
-    let Some((mut step, _)) = find(context, step)? else { return Ok(()) };
+/// Steps no longer name records that are gone, each as a step, and what it names no more. That nothing links them is seen to.
+pub(crate) fn forget_records(context: &mut Context<'_, '_>, gone: &[(Uuid, Kind, Uuid)]) -> Result<()> {
+    let mut named = HashMap::<Uuid, Vec<(Kind, Uuid)>>::new();
+    for (step, kind, id) in gone {
+        named.entry(*step).or_default().push((*kind, *id));
+    }
+    let mut steps = steps(&context.rows(&SOME, values![named.keys().copied().collect::<Vec<_>>()])?)?;
+    for step in &mut steps {
+        for (kind, id) in named.get(&step.id).into_iter().flatten() {
+            forget_record(step, *kind, *id);
+        }
+        step.updated_at = step.updated_at.advanced_to(context.now());
+    }
+    put_all(context, &steps)
+}
+
+fn forget_record(step: &mut Step, kind: Kind, gone: Uuid) {
     let clear = |id: &mut Option<Uuid>| {
         if *id == Some(gone) {
             *id = None;
@@ -137,6 +161,4 @@ pub(crate) fn forget_record(context: &mut Context<'_, '_>, step: Uuid, kind: Kin
         Kind::FeeProduct => step.fee_product_ids.retain(|id| *id != gone),
         _ => {}
     }
-    step.updated_at = step.updated_at.advanced_to(context.now());
-    save(context, &step)
 }

@@ -49,7 +49,7 @@ store::statements! {
     /// Takes back every assignment to a target, found in the same way.
     FORGET = "delete from entity_scope where (organization_id, entity_type, entity_id, target_kind, target_id) in (
         select organization_id, entity_type, entity_id, target_kind, target_id from entity_scope
-        where organization_id = ?1 and target_kind = ?2 and target_id = ?3)";
+        where organization_id = ?1 and target_kind = ?2 and target_id = any(?3))";
 }
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
@@ -268,10 +268,10 @@ fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind
     context.execute(&REMOVE, values![entity_type.name(), id, kind.name(), targets]).map(drop)
 }
 
-/// Takes back every assignment to a record that is gone.
-pub(crate) fn forget_target(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<()> {
+/// Takes back every assignment to records that are gone.
+pub(crate) fn forget_targets(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
     if matches!(kind, Kind::Property | Kind::PropertyGroup | Kind::Tag) {
-        context.execute(&FORGET, values![kind.name(), id])?;
+        context.execute(&FORGET, values![kind.name(), ids])?;
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
+pub(crate) use self::rank::fold;
 use self::rank::{Best, FoundType, Hit, Query};
 use crate::access::Permission;
 use crate::context::Context;

@@ -27,7 +27,7 @@ mod workflow;
 pub use dispatcher::Dispatcher;
 pub(crate) use event_types::{ping_schema, step_run_schema, subject};
 pub use ledger::{Backlog, backlog};
-pub use outbox::enqueue;
+pub use outbox::{Happening, enqueue};
 pub use standing::disable_lapsed;
 pub use subscriptions::{DisabledReason, disable_all_elsewhere, disable_all_of, disable_events_of_member};
 pub use sweep::{sweep_deleted, sweep_old};

@@ -1,21 +1,21 @@
 //! Workflows as far as webhooks concern them: their external-automation steps (listWorkflowZapierSteps), and the runs of
 //! those.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::access::Permission;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format;
 use crate::moment::Moment;
 use crate::operation::{Listing, Needs, Nothing, Operation, Page, PageLimits};
-use crate::platform::{Kind, Record, find_record, list_all, typed};
+use crate::platform::{Kind, Record, find_record, list_all, typed, typed_among};
 
 /// The type of a node that other systems may subscribe to.
 const EXTERNAL_AUTOMATION: &str = "external_automation";
@@ -104,8 +104,8 @@ pub(super) fn operations() -> Vec<Operation> {
 /// By the creation of the workflows, then as the steps stand in them.
 fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<WorkflowStep>> {
     let mut steps = Vec::new();
-    for Record(fields) in list_all(context, Kind::Workflow)? {
-        let Listed { id, workflow } = serde_json::from_value(Value::Object(fields)).map_err(Error::internal)?;
+    for record in list_all(context, Kind::Workflow)? {
+        let Listed { id, workflow } = record.read()?;
         steps.extend(workflow.steps(id));
     }
     let total = i64::try_from(steps.len()).unwrap_or(i64::MAX);
@@ -151,7 +151,7 @@ fn parts(id: &str) -> Option<(Uuid, &str)> {
 /// A workflow that the caller sees.
 fn find_workflow(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Workflow>> {
     let found = find_record(context, Kind::Workflow, id)?;
-    found.map(|Record(fields)| serde_json::from_value(Value::Object(fields)).map_err(Error::internal)).transpose()
+    found.map(|record| record.read()).transpose()
 }
 
 /// The step of this id, with the id as runs have it; `None` where no workflow that the caller sees has such a step.
@@ -159,6 +159,11 @@ pub(super) fn find_step(context: &mut Context<'_, '_>, id: &str) -> Result<Optio
     let Some((workflow_id, node)) = parts(id) else { return Ok(None) };
     let workflow = find_workflow(context, workflow_id)?;
     Ok(workflow.and_then(|workflow| workflow.step(node).map(|step| step_id(workflow_id, &step.id))))
+}
+
+/// The runs of these ids.
+pub(super) fn find_runs(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, StepRun>> {
+    typed_among(context, Kind::WorkflowStepRun, ids)
 }
 
 /// A run of a step.

@@ -39,6 +39,7 @@ mod process;
 mod reading;
 mod rebinding;
 mod receivers;
+mod records;
 mod redis;
 mod reliability;
 mod scopes;

@@ -102,7 +102,7 @@ on_both! {
         let tag_record = json!({ "kind": "tag", "id": tag, "data": { "name": "Sea" } });
         let flat_record = json!({ "kind": "property", "id": flat, "data": { "name": "F", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [tag] } });
         assert_eq!(org.sync(json!([flat_record, tag_record])).await.issues(), ["records.0.data.tagIds"]);
-        assert_eq!(org.sync(json!([tag_record, flat_record])).await.data(), json!({ "applied": 2, "events": 0 }));
+        assert_eq!(org.sync(json!([tag_record, flat_record])).await.data(), json!({ "applied": 2, "events": 0, "warnings": [] }));
     }
 
     async fn unknown_fields_are_kept_and_identical_records_change_nothing(app: App) {
@@ -167,7 +167,8 @@ on_both! {
             ("/properties", Some((50, 500))), ("/tags", Some((100, 500))), ("/property-groups", Some((200, 200))), ("/reservations", Some((20, 100))),
             ("/tasks", Some((20, 100))), ("/task-templates", Some((20, 100))), ("/departments", Some((50, 100))), ("/shifts", Some((50, 1000))),
             ("/clocked-shifts", Some((50, 200))), ("/devices", Some((20, 100))), ("/lock-codes", Some((20, 100))), ("/upsells", Some((50, 200))),
-            ("/members", Some((50, 100))), ("/payment-accounts", None), ("/instructions", None),
+            ("/members", Some((50, 100))), ("/payment-accounts", None), ("/instructions", None), ("/custom-fields", None), ("/fee-products", None), ("/custom-urls", None),
+            ("/background-check-accounts", None), ("/damage-waivers", None),
         ] {
             let answer = api.get(path).await;
             let count = answer.data().as_array().unwrap().len();

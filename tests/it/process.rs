@@ -204,6 +204,18 @@ async fn records_are_imported_from_a_file_and_from_standard_input() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(String::from_utf8_lossy(&output.stdout), "imported 4500 records, 0 events\n");
 
+        let strange = directory.path().join("strange.ndjson");
+        let odd =
+            |number: usize| json!({ "kind": "tag", "id": new_id(), "data": { "name": "Odd", "colour": number, "shade": 1 } }).to_string();
+        std::fs::write(&strange, [lines[0].clone(), odd(1), odd(2)].join("\n")).unwrap();
+        let mut rehearsal = Command::new(env!("CARGO_BIN_EXE_vestibule"));
+        rehearsal.args(["import", "--dry-run", "--database-url", &url, "--organization", &organization, strange.to_str().unwrap()]);
+        let output = rehearsal.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "would import 3 records, 0 events\n");
+        let warnings = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(warnings.lines().filter(|line| line.starts_with("line 2: ")).count(), 2, "{warnings}");
+        assert!(warnings.contains(r#"line 2: "colour" is no field of a tag; it is kept"#) && !warnings.contains("line 3"), "{warnings}");
+
         let mut process = import("-");
         let mut broken = lines.clone();
         broken[2_100] = json!({ "kind": "tag", "id": new_id(), "data": {} }).to_string();

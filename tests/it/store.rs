@@ -86,9 +86,8 @@ fn every_declaration_is_listed() {
                 let block = rest.split("\n}").next().unwrap();
                 block
                     .lines()
-                    .filter(|line| line.contains(" = "))
-                    .filter(|line| !line.trim_start().starts_with("///"))
-                    .filter(|line| line.trim_start().chars().next().is_some_and(char::is_uppercase))
+                    .filter_map(|line| line.trim_start().split_once(" = "))
+                    .filter(|(name, _)| name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_'))
                     .count()
             })
             .sum()

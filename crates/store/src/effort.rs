@@ -21,7 +21,7 @@ use crate::{Result, Transaction};
 /// What a transaction has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Statements it has run; `begin`, `commit` and savepoints are not counted.
+    /// Statements it has run; `begin`, `commit` and savepoints are not counted. One that is run for many rows at once is one.
     pub statements: u64,
     /// Rows that were returned to it.
     pub rows: u64,

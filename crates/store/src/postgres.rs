@@ -20,11 +20,12 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
 use tokio_postgres::Client;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 
 use self::link::{Connector, Failure, Link};
 use crate::error::{Error, Result};
 use crate::job::{self, Progress};
+use crate::many;
 use crate::shares::Shares;
 use crate::statement::Statement;
 use crate::value::{Columns, Row, Value};
@@ -227,8 +228,18 @@ impl Pool {
             let now = Instant::now();
             match connected {
                 Ok(link) => {
-                    let prepared = HashMap::new();
-                    return Ok(Connection { link, prepared, generation, made: now, rests_since: now, until, is_read: false, failed: None });
+                    let (prepared, prepared_for_many) = (HashMap::new(), HashMap::new());
+                    return Ok(Connection {
+                        link,
+                        prepared,
+                        prepared_for_many,
+                        generation,
+                        made: now,
+                        rests_since: now,
+                        until,
+                        is_read: false,
+                        failed: None,
+                    });
                 }
                 Err(_) if now + PAUSE < until => std::thread::sleep(PAUSE),
                 // Whatever the server says against it: it was good enough when this process started.
@@ -316,6 +327,8 @@ impl Drop for Pool {
 pub(crate) struct Connection {
     link: Link,
     prepared: HashMap<usize, tokio_postgres::Statement>,
+    /// The same for many rows.
+    prepared_for_many: HashMap<usize, tokio_postgres::Statement>,
     generation: u64,
     made: Instant,
     rests_since: Instant,
@@ -378,13 +391,40 @@ impl Connection {
         self.ask(async |client| client.execute(&prepared, &borrowed(params)).await)
     }
 
+    fn prepared_for_many(&mut self, statement: &'static Statement) -> Result<Option<tokio_postgres::Statement>> {
+        let key = std::ptr::from_ref(statement) as usize;
+        if let Some(prepared) = self.prepared_for_many.get(&key) {
+            return Ok(Some(prepared.clone()));
+        }
+        // The database knows of what type each parameter is, in the statement for one row.
+        let for_one = self.prepared(statement)?;
+        let Some(text) = many::of_many(statement.postgres(), for_one.params().iter().map(Type::name)) else { return Ok(None) };
+        let prepared = self.ask(async |client| client.prepare(&text).await)?;
+        self.prepared_for_many.insert(key, prepared.clone());
+        Ok(Some(prepared))
+    }
+
+    pub(crate) fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
+        let Some(prepared) = self.prepared_for_many(statement)? else {
+            return Err(Error::Defect(format!("inserts no values: {}", statement.text())));
+        };
+        let columns = prepared.params().len();
+        if rows.iter().any(|row| row.len() != columns) {
+            return Err(Error::Defect(format!("wants {columns} values a row: {}", statement.text())));
+        }
+        let arrays: Vec<Vec<&Value>> = (0..columns).map(|column| rows.iter().map(|row| &row[column]).collect()).collect();
+        let params: Vec<&(dyn ToSql + Sync)> = arrays.iter().map(|array| array as &(dyn ToSql + Sync)).collect();
+        self.ask(async |client| client.execute(&prepared, &params).await)
+    }
+
     pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
         let row = self.ask(async |client| client.query_one("select pg_try_advisory_xact_lock($1)", &[&key]).await)?;
         Ok(row.try_get(0)?)
     }
 
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
-        self.prepared(statement).map(drop).map_err(|error| Error::Defect(format!("{error}: {}", statement.text())))
+        let prepared = self.prepared(statement).and_then(|_| self.prepared_for_many(statement));
+        prepared.map(drop).map_err(|error| Error::Defect(format!("{error}: {}", statement.text())))
     }
 }
 

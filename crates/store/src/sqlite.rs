@@ -386,6 +386,16 @@ pub(crate) fn execute(connection: &Connection, statement: &Statement, params: &[
     Ok(touched)
 }
 
+pub(crate) fn execute_many(connection: &Connection, statement: &Statement, rows: &[Vec<Value>], effort: &mut Effort) -> Result<u64> {
+    let mut prepared = connection.prepare_cached(statement.sqlite())?;
+    let mut touched = 0;
+    for params in rows {
+        touched += prepared.execute(params_from_iter(params))? as u64;
+    }
+    effort.steps += steps(&prepared);
+    Ok(touched)
+}
+
 /// The instructions a statement took since this was asked of it last.
 fn steps(prepared: &rusqlite::Statement<'_>) -> u64 {
     u64::try_from(prepared.reset_status(StatementStatus::VmStep)).unwrap_or(0)

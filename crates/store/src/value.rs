@@ -164,6 +164,10 @@ pub trait FromColumn: Sized {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
+/// A JSON column as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonText(pub String);
+
 /// A JSON column of PostgreSQL as text.
 struct RawJson<'a>(&'a str);
 
@@ -262,6 +266,16 @@ impl<T: DeserializeOwned> FromColumn for Json<T> {
 
     fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self> {
         parse(row.try_get::<_, RawJson<'_>>(index)?.0)
+    }
+}
+
+impl FromColumn for JsonText {
+    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+        String::from_sqlite(value).map(Self)
+    }
+
+    fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self> {
+        Ok(Self(row.try_get::<_, RawJson<'_>>(index)?.0.to_owned()))
     }
 }
 
