@@ -1,5 +1,7 @@
 //! Credentials: how a token becomes a caller.
 
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
@@ -68,6 +70,12 @@ impl Credential {
             ["oauth", app, member] => Some(Self::Connection { app: app.parse().ok()?, member: member.parse().ok()? }),
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.key())
     }
 }
 
