@@ -1,9 +1,11 @@
 //! One integration binary: the real server over HTTP, on SQLite and on PostgreSQL.
 
+mod background;
 mod backup;
 mod brandings;
 mod categories;
 mod checkin;
+mod connections;
 mod covers;
 mod crash;
 mod document;
@@ -14,6 +16,7 @@ mod guest;
 mod idempotency;
 mod limited;
 mod limits;
+mod logging;
 mod manual_scopes;
 mod manuals;
 mod matrix;
