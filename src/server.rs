@@ -8,8 +8,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
@@ -128,23 +126,20 @@ impl Server {
         let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, flags.translator_key)).transpose()?;
         let timekeeper = Timekeeper::new(service.clone());
-        let mut background = Vec::new();
-        let mut begin = |name, work: Work| {
-            let (service, stopped) = (service.clone(), stopped.clone());
-            background.push(tokio::spawn(async move { service.background.keep_up(name, stopped, work).await }));
-        };
-        begin("webhooks", work(&stopped, move |stopped| dispatcher.clone().run(stopped)));
         let (swept, kept) = (service.clone(), metrics.clone());
-        begin("sweep", work(&stopped, move |stopped| sweep(swept.clone(), stopped)));
-        begin("metrics", work(&stopped, move |stopped| kept.clone().keep(stopped)));
-        begin("timers", work(&stopped, move |stopped| timekeeper.clone().run(stopped)));
+        let mut background = vec![
+            begin(&service, "webhooks", &stopped, move |stopped| dispatcher.clone().run(stopped)),
+            begin(&service, "sweep", &stopped, move |stopped| sweep(swept.clone(), stopped)),
+            begin(&service, "metrics", &stopped, move |stopped| kept.clone().keep(stopped)),
+            begin(&service, "timers", &stopped, move |stopped| timekeeper.clone().run(stopped)),
+        ];
         if let Some(translator) = translator {
-            begin("translations", work(&stopped, move |stopped| translator.clone().run(stopped)));
+            background.push(begin(&service, "translations", &stopped, move |stopped| translator.clone().run(stopped)));
         }
         if let Some(log) = service.limits.shared_log() {
-            // So that the first requests already count for all nodes.
             let attempt = log.next_attempt();
-            begin("redis", work(&stopped, move |stopped| log.clone().keep(stopped)));
+            background.push(begin(&service, "redis", &stopped, move |stopped| log.clone().keep(stopped)));
+            // So that the first requests already count for all nodes.
             attempt.await;
         }
         let router = surface::router(&service, metrics, &flags.cors_origin)?;
@@ -217,16 +212,15 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
     })
 }
 
-/// Background work, to be begun as often as it takes.
-type Work = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
-
-/// What is done until the switch is turned.
-fn work<W: Future<Output = ()> + Send + 'static>(
+/// Begins work that goes on beside the requests until the switch is turned, and is begun again where it ends before.
+fn begin<W: Future<Output = ()> + Send + 'static>(
+    service: &Arc<Service>,
+    name: &'static str,
     stopped: &watch::Receiver<bool>,
-    run: impl Fn(watch::Receiver<bool>) -> W + Send + Sync + 'static,
-) -> Work {
-    let stopped = stopped.clone();
-    Box::new(move || run(stopped.clone()).boxed())
+    work: impl Fn(watch::Receiver<bool>) -> W + Send + Sync + 'static,
+) -> JoinHandle<()> {
+    let (service, stopped) = (service.clone(), stopped.clone());
+    tokio::spawn(async move { service.background.keep_up(name, stopped.clone(), || work(stopped.clone())).await })
 }
 
 /// Waits for a turn of the switch.

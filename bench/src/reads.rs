@@ -50,7 +50,8 @@ impl Bench {
             Ok(load::round(requests, CONNECTIONS, length, &self.scratch).await?.rate)
         };
         let what = format!("{what}, {CONNECTIONS} connections, reckoning with {PROCESSORS} processors");
-        let compared = self.compare(&what, "/s", async |length| rate(&theirs, length).await, async |length| rate(client, length).await).await?;
+        let compared =
+            self.compare(&what, "/s", async |length| rate(&theirs, length).await, async |length| rate(client, length).await).await?;
         Ok(compared.line(what, "with those there are", Some(PROCESSORS_TARGET)))
     }
 

@@ -37,8 +37,8 @@ const CALLERS: usize = 4_096;
 const ANSWERS: u64 = 32 << 20;
 /// About how many that is.
 const KEPT: usize = 4_096;
-/// The least that a shard holds. What is kept is split over shards, so that processors do not wait for each other, and nothing is
-/// kept that is larger than one: 31 of 32 parts of it.
+/// The least that a shard holds. What is kept is split over shards, so that processors do not wait for each other, and nothing
+/// is kept that takes more than 97 % of one.
 const SHARD: u64 = 4 << 20;
 /// Shards a processor, where there are not too many.
 const SHARDS_A_PROCESSOR: usize = 4;
@@ -153,17 +153,16 @@ impl Memory {
     }
 }
 
-/// Room for so many bytes, by a weight, that processors seldom wait for each other to use and in which there is place for an
-/// entry of [`SHARD`], however many they are.
+/// Room for so many bytes, in as many shards as keeps the processors from waiting for each other, and in none that is smaller
+/// than [`SHARD`], however many processors there are.
 pub(crate) fn sharded<K, V, W>(entries: usize, bytes: u64, weight: W, processors: usize) -> Cache<K, V, W>
 where
     K: Eq + Hash,
     V: Clone,
     W: Weighter<K, V> + Clone,
 {
-    let most = usize::try_from(bytes / SHARD).unwrap_or(1).max(1);
-    // The next power of two is what there will be, so the one below is asked for.
-    let most = 1 << most.ilog2();
+    // There will be the next power of two of what is asked for, so the most is one itself.
+    let most = 1 << (bytes / SHARD).max(1).ilog2();
     let shards = processors.saturating_mul(SHARDS_A_PROCESSOR).clamp(1, most);
     let options = OptionsBuilder::new().shards(shards).estimated_items_capacity(entries).weight_capacity(bytes).build();
     match options {

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Router;
@@ -12,6 +12,7 @@ use axum::body::Body;
 use bytes::{Buf, Bytes};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use futures_util::task::AtomicWaker;
 use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
@@ -24,8 +25,8 @@ use super::connections::{Activity, Turn};
 use crate::surface::{Held, Unsent};
 
 tokio::task_local! {
-    /// Whose headway the answers of this task are: that of an HTTP/1.1 connection, or of an HTTP/2 stream.
-    static HEADWAY: Arc<Headway>;
+    /// The headway of the HTTP/2 stream that this task is.
+    static STREAM: Arc<Headway>;
 }
 
 /// When something happened last.
@@ -56,12 +57,14 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How the sending of answers gets on.
+/// How the sending of answers gets on, those of a connection or that of a stream.
 #[derive(Default)]
 pub(super) struct Headway {
     /// Answers of which something is to be sent.
     answers: AtomicUsize,
     moved: Since,
+    /// Whether there are streams, each of which is given up by itself: the whole has twice the time.
+    has_streams: AtomicBool,
 }
 
 /// How long an answer may make no headway.
@@ -81,7 +84,8 @@ impl Headway {
         let mut reasons = patience.unsent.reasons_to_hurry();
         loop {
             let is_hurried = *reasons.borrow_and_update() > 0;
-            let limit = if is_hurried { patience.hurried } else { patience.usual };
+            let times = if self.has_streams.load(Ordering::Relaxed) { 2 } else { 1 };
+            let limit = times * if is_hurried { patience.hurried } else { patience.usual };
             let until = if self.answers.load(Ordering::Relaxed) > 0 { self.moved.when() + limit } else { Instant::now() + limit };
             if until <= Instant::now() {
                 return;
@@ -95,15 +99,6 @@ impl Headway {
     }
 }
 
-/// Does `work`, whose answers are these; `None` where the client does not take one of them.
-pub(super) async fn unless_lost<W: Future>(headway: Arc<Headway>, patience: &Patience, work: W) -> Option<W::Output> {
-    let lost = headway.clone();
-    tokio::select! {
-        done = HEADWAY.scope(headway, work) => Some(done),
-        () = lost.is_lost(patience) => None,
-    }
-}
-
 /// Runs the streams of HTTP/2 connections, each for as long as its client takes what it asked for. What is given up is reset,
 /// and the other streams of the connection go on.
 #[derive(Clone)]
@@ -111,8 +106,13 @@ pub(super) struct Streams(pub Patience);
 
 impl<S: Future<Output = ()> + Send + 'static> Executor<S> for Streams {
     fn execute(&self, stream: S) {
-        let patience = self.0.clone();
-        tokio::spawn(async move { unless_lost(Arc::default(), &patience, stream).await });
+        let (patience, headway) = (self.0.clone(), Arc::<Headway>::default());
+        tokio::spawn(async move {
+            tokio::select! {
+                () = STREAM.scope(headway.clone(), stream) => {}
+                () = headway.is_lost(&patience) => {}
+            }
+        });
     }
 }
 
@@ -134,7 +134,7 @@ impl Service<Request<Incoming>> for Answering {
             let mut response = answered.await?;
             let held = response.extensions_mut().remove();
             let answer = Arc::new(Answer::begin(turn, held));
-            Ok(response.map(|body| Outgoing { body, answer }))
+            Ok(response.map(|body| Outgoing { body, answer, has_begun: false, is_over: false }))
         }
         .boxed()
     }
@@ -142,30 +142,49 @@ impl Service<Request<Incoming>> for Answering {
 
 /// What lasts until the last byte of an answer has been taken from us, or is given up.
 struct Answer {
-    headway: Arc<Headway>,
-    _turn: Turn,
+    turn: Turn,
+    stream: Option<Arc<Headway>>,
     _held: Option<Arc<Held>>,
+    /// Pieces that have not been taken yet.
+    pieces: AtomicUsize,
+    /// Waits until there is none.
+    waits: AtomicWaker,
 }
 
 impl Answer {
     fn begin(turn: Turn, held: Option<Arc<Held>>) -> Self {
-        let headway = HEADWAY.try_with(Arc::clone).unwrap_or_default();
-        headway.moved.note();
-        headway.answers.fetch_add(1, Ordering::Relaxed);
-        Self { headway, _turn: turn, _held: held }
+        let stream = STREAM.try_with(Arc::clone).ok();
+        if stream.is_some() {
+            turn.headway().has_streams.store(true, Ordering::Relaxed);
+        }
+        let answer = Self { turn, stream, _held: held, pieces: AtomicUsize::new(0), waits: AtomicWaker::new() };
+        for headway in answer.headways() {
+            headway.moved.note();
+            headway.answers.fetch_add(1, Ordering::Relaxed);
+        }
+        answer
+    }
+
+    fn headways(&self) -> impl Iterator<Item = &Headway> {
+        [self.turn.headway()].into_iter().chain(self.stream.as_deref())
     }
 }
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        self.headway.answers.fetch_sub(1, Ordering::Relaxed);
+        for headway in self.headways() {
+            headway.answers.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
-/// The body of an answer.
+/// The body of an answer. That of a stream ends only once all of it has been taken: until then the stream can be given up, and
+/// what waits is dropped.
 pub(super) struct Outgoing {
     body: Body,
     answer: Arc<Answer>,
+    has_begun: bool,
+    is_over: bool,
 }
 
 impl HttpBody for Outgoing {
@@ -173,12 +192,24 @@ impl HttpBody for Outgoing {
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Piece>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        polled.map_ok(|frame| frame.map_data(|bytes| Piece { bytes, answer: self.answer.clone() }))
+        if !self.is_over {
+            self.has_begun = true;
+            if let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                return Poll::Ready(Some(frame.map(|frame| frame.map_data(|bytes| Piece::new(bytes, &self.answer)))));
+            }
+            self.is_over = true;
+        }
+        if self.answer.stream.is_some() {
+            self.answer.waits.register(context.waker());
+            if self.answer.pieces.load(Ordering::Acquire) > 0 {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(None)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.is_end_stream() && !(self.has_begun && self.answer.stream.is_some())
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -192,6 +223,21 @@ pub(super) struct Piece {
     answer: Arc<Answer>,
 }
 
+impl Piece {
+    fn new(bytes: Bytes, answer: &Arc<Answer>) -> Self {
+        answer.pieces.fetch_add(1, Ordering::Relaxed);
+        Self { bytes, answer: answer.clone() }
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if self.answer.pieces.fetch_sub(1, Ordering::Release) == 1 {
+            self.answer.waits.wake();
+        }
+    }
+}
+
 impl Buf for Piece {
     fn remaining(&self) -> usize {
         self.bytes.remaining()
@@ -202,7 +248,7 @@ impl Buf for Piece {
     }
 
     fn advance(&mut self, count: usize) {
-        self.answer.headway.moved.note();
+        self.answer.headways().for_each(|headway| headway.moved.note());
         self.bytes.advance(count);
     }
 }

@@ -24,7 +24,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
-use super::answer::{Answering, Patience, Since, Streams, unless_lost};
+use super::answer::{Answering, Headway, Patience, Since, Streams};
 use super::{Limits, turned};
 use crate::surface::Unsent;
 
@@ -180,9 +180,13 @@ impl Connections {
         let socket = TokioIo::new(Socket { stream, activity: activity.clone() });
         let answering = Answering { router: self.router.clone(), activity: activity.clone() };
         let mut connection = pin!(self.builder.serve_connection(socket, answering));
-        let served = unless_lost(Arc::default(), &self.patience, self.see_to_its_end(connection.as_mut(), activity)).await;
-        // What the kernel still has of an answer that its client does not take goes with it.
-        activity.is_cut.store(served.is_none(), Ordering::Relaxed);
+        tokio::select! {
+            () = self.see_to_its_end(connection.as_mut(), activity) => {}
+            () = activity.headway.is_lost(&self.patience) => {
+                // What the kernel still has of an answer that its client does not take goes with it.
+                activity.is_cut.store(true, Ordering::Relaxed);
+            }
+        }
     }
 
     async fn see_to_its_end(&self, mut connection: Pin<&mut Connection<'_>>, activity: &Activity) {
@@ -258,6 +262,8 @@ pub(super) struct Activity {
     turns: AtomicUsize,
     /// Since when there is none, where there is none.
     silent: Since,
+    /// How the answers to them get on.
+    headway: Headway,
     is_dismissed: AtomicBool,
     dismissed: Notify,
     is_cut: AtomicBool,
@@ -272,6 +278,7 @@ impl Activity {
             address,
             turns: AtomicUsize::new(0),
             silent: Since::default(),
+            headway: Headway::default(),
             is_dismissed: AtomicBool::new(false),
             dismissed: Notify::new(),
             is_cut: AtomicBool::new(false),
@@ -311,6 +318,13 @@ impl Activity {
             // It was quicker.
             self.is_dismissed.store(false, Ordering::Relaxed);
         }
+    }
+}
+
+impl Turn {
+    /// How the answers of its connection get on.
+    pub(super) fn headway(&self) -> &Headway {
+        &self.0.headway
     }
 }
 

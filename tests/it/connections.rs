@@ -163,6 +163,29 @@ async fn who_does_not_read_is_let_go() {
     assert_eq!(health(&app).await, 200);
 }
 
+/// Over HTTP/2, with windows that are wide open: nothing is read from the socket.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_reads_nothing_at_all_is_let_go() {
+    let app = App::on_sqlite_within(&[], Limits { headway: MOMENT, ..Limits::default() }).await;
+    let mut stream = connect(&app, PREFACE).await;
+    let window =
+        [&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4][..], &[0x7f, 0xff, 0xff, 0xff], &[0, 0, 4, 8, 0, 0, 0, 0, 0], &[0x7f, 0, 0, 0]].concat();
+    stream.write_all(&window).await.unwrap();
+    // A path that is no static entry: a literal without Huffman's code.
+    let path = b"/api/v1/openapi.json";
+    let block = [&[0x82, 0x86, 0x04, u8::try_from(path.len()).unwrap()][..], path, &[0x01, 1, b'x']].concat();
+    for number in 0..32_u8 {
+        let head = [0, 0, u8::try_from(block.len()).unwrap(), 1, 5, 0, 0, 0, 2 * number + 1];
+        stream.write_all(&[&head[..], &block].concat()).await.unwrap();
+    }
+    let began = Instant::now();
+    let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    while stream.write_all(&ping).await.is_ok() {
+        assert!(began.elapsed() < SOON, "the connection ends");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_is_not_read_ends_and_those_beside_it_go_on() {
     let app = App::on_sqlite_within(&[], Limits { headway: MOMENT, ..Limits::default() }).await;
@@ -187,6 +210,7 @@ async fn a_stream_that_is_not_read_ends_and_those_beside_it_go_on() {
     }
     let mut healthy = ask(&mut send, "/healthz", "").await;
     assert_eq!(healthy.data().await.unwrap().unwrap(), "ok\n");
+    assert!(healthy.data().await.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -99,15 +99,15 @@ async fn a_log_that_is_closed_or_full_costs_lines_and_nothing_else() {
     for log in [Stdio::from(closed), Stdio::from(full)] {
         let metrics = Server::start(log).is_of_use(20).await;
         let lost = metrics.lines().find_map(|line| line.strip_prefix("vestibule_log_lines_lost_total ")).unwrap();
-        assert!(lost.parse::<u64>().unwrap() > 40, "{lost}");
+        assert!(lost.parse::<u64>().unwrap() > 20, "{lost}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_waits_for_whoever_does_not_read_the_log() {
     let (reader, log) = std::io::pipe().unwrap();
-    // Some four times what a pipe holds.
-    Server::start(log).is_of_use(500).await;
+    // More than twice what a pipe holds.
+    Server::start(log).is_of_use(250).await;
     drop(reader);
 }
 
@@ -157,8 +157,8 @@ async fn the_line_of_a_request_says_whose_it_was_and_no_token() {
         assert_eq!(found.len(), count, "{operation}: {lines:#?}");
         assert!(found.iter().all(|line| line["organization"] == organization.as_str()), "{found:?}");
     }
-    let put = lines.iter().find(|line| line["operation"] == "putOrganization").unwrap();
-    assert_eq!((&put["credential"], put["organization"].as_str().unwrap()), (&json!("platform"), organization.as_str()));
+    let made = lines.iter().find(|line| line["operation"] == "createApiKey").unwrap();
+    assert_eq!((&made["credential"], &made["organization"]), (&json!("platform"), &json!(organization)));
     let refused = lines.iter().find(|line| line["status"] == 401).unwrap();
     assert_eq!((refused.get("credential"), refused.get("organization")), (None, None));
     assert!(!format!("{lines:?}").contains(&token), "{lines:?}");
