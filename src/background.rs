@@ -31,7 +31,7 @@ impl Background {
         let mut pause = RESPITE;
         loop {
             let began = Instant::now();
-            let ended = AssertUnwindSafe(async { work().await }).catch_unwind().await;
+            let ended = AssertUnwindSafe(work()).catch_unwind().await;
             if *stopped.borrow() {
                 return;
             }
