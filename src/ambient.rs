@@ -108,6 +108,12 @@ impl Ids {
     }
 }
 
+/// How many processors this process has.
+#[must_use]
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 #[expect(clippy::disallowed_methods, reason = "this is the one place that draws random numbers")]
 fn random() -> rand::rngs::ThreadRng {
     rand::rng()

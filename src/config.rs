@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -126,6 +127,23 @@ pub struct ServeFlags {
     /// How long an answered idempotency key is remembered.
     #[arg(long, env = "VESTIBULE_IDEMPOTENCY_RETENTION", default_value = "24h", value_parser = duration)]
     pub idempotency_retention: Duration,
+    /// Connections from one address at once; 0 is no limit but that of all together.
+    #[arg(long, env = "VESTIBULE_CONNECTIONS_PER_ADDRESS", default_value_t = 2_048)]
+    pub connections_per_address: usize,
+    /// How many processors to reckon with, for trying out another machine [default: those there are].
+    #[arg(long, env = "VESTIBULE_PROCESSORS", hide = true)]
+    pub processors: Option<NonZeroUsize>,
+}
+
+impl Command {
+    /// How many processors to reckon with, where that is said.
+    #[must_use]
+    pub fn processors(&self) -> Option<NonZeroUsize> {
+        match self {
+            Self::Serve(flags) | Self::Demo(flags) => flags.processors,
+            Self::Migrate(_) | Self::Import(_) | Self::Backup(_) | Self::Openapi => None,
+        }
+    }
 }
 
 impl ServeFlags {

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod ambient;
+pub mod background;
 pub mod commands;
 pub mod config;
 pub mod context;
@@ -15,6 +16,7 @@ pub mod field;
 pub mod format;
 pub mod guest;
 pub mod json;
+pub mod logging;
 pub mod manuals;
 pub mod moment;
 pub mod operation;

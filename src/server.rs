@@ -1,21 +1,21 @@
 //! The running server: connections in with deadlines, background work beside, and an orderly end.
 
+mod answer;
+mod connections;
+
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::access;
-use crate::ambient::{Clock, Ids};
+use crate::ambient::{self, Clock, Ids};
+use crate::background::Background;
 use crate::config::{DatabaseFlags, ServeFlags};
 use crate::error;
 use crate::events::Timekeeper;
@@ -25,22 +25,47 @@ use crate::pipeline::{self, Homes, InFlight, Memory, RateLimits};
 use crate::platform::{self, Photos};
 use crate::service::{Service, Settings};
 use crate::summaries;
-use crate::surface::{self, Metrics};
+use crate::surface::{self, Metrics, Unsent};
 use crate::translations::Translator;
 use crate::webhooks::{self, Dispatcher, Names, Targets};
 
-/// How long a client may take to send a request's headers.
-const HEADER_DEADLINE: Duration = Duration::from_secs(10);
 /// How long what is in flight may take once the end has begun.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
-/// Connections at once; more wait in the kernel's queue.
-const CONNECTIONS: usize = 8_192;
-/// From the last connection to the end of all that have nothing to say: a request that is there is read by then.
-const READ_PAUSE: Duration = Duration::from_millis(100);
-/// A pause after a failed accept, such as one for want of file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often what time has ended is looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// What clients may take up.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Connections at once.
+    pub connections: usize,
+    /// Of these, from one address.
+    pub connections_per_address: Option<NonZeroUsize>,
+    /// How long a connection may be without a request, and how long the headers of a request may take.
+    pub idle: Duration,
+    /// How long an answer may wait for a client that takes nothing of it.
+    pub headway: Duration,
+    /// The same while others wait for what it takes up, and once the end has begun.
+    pub hurried_headway: Duration,
+    /// Bytes of answers that wait to be sent.
+    pub unsent: u64,
+    /// How long a request waits for fewer of them.
+    pub room: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 8_192,
+            connections_per_address: None,
+            idle: Duration::from_secs(10),
+            headway: Duration::from_secs(30),
+            hurried_headway: Duration::from_secs(2),
+            unsent: 256 << 20,
+            room: Duration::from_secs(4),
+        }
+    }
+}
 
 /// A server that is listening.
 pub struct Server {
@@ -61,6 +86,12 @@ impl Server {
 
     /// The same, asking somebody else for the addresses of webhook targets.
     pub async fn start_asking(flags: ServeFlags, clock: Clock, names: Names) -> Result<Self, String> {
+        Self::start_within(flags, clock, names, Limits::default()).await
+    }
+
+    /// The same, with other limits to what clients may take up.
+    pub async fn start_within(flags: ServeFlags, clock: Clock, names: Names, limits: Limits) -> Result<Self, String> {
+        let limits = Limits { connections_per_address: NonZeroUsize::new(flags.connections_per_address), ..limits };
         let (platform_keys, translator_key) = (flags.platform_keys()?, flags.translator_key()?);
         let (stock_photos_key, redis_url) = (flags.stock_photos_key()?, flags.redis_url()?);
         let store = open(&flags.database).await?;
@@ -71,12 +102,14 @@ impl Server {
         let authority =
             flags.webhook_ca_file.as_ref().map(|path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display())));
         let stock_photos = flags.stock_photos_url.map(|url| StockPhotos::new(&url, stock_photos_key.as_deref())).transpose()?;
-        let limits = RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second);
-        let limits = redis_url.iter().try_fold(limits, |limits, url| limits.shared_in(url))?;
+        let rate_limits = RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second);
+        let rate_limits = redis_url.iter().try_fold(rate_limits, |limits, url| limits.shared_in(url))?;
         let service = Arc::new(Service {
             stock_photos,
-            limits,
+            limits: rate_limits,
             guest_limits: RateLimits::new(flags.guest_rate_limit_per_minute, 0),
+            memory: Memory::seeing(flags.processors.map_or_else(ambient::processors, NonZeroUsize::get)),
+            unsent: Arc::new(Unsent::new(limits.unsent, limits.room)),
             targets: Targets::new(flags.webhook_allow).asking(names),
             ..assemble(
                 store,
@@ -98,13 +131,25 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, translator_key)).transpose()?;
-        let mut background = vec![tokio::spawn(dispatcher.run(stopped.clone())), tokio::spawn(sweep(service.clone(), stopped.clone()))];
-        background.push(tokio::spawn(metrics.clone().keep(stopped.clone())));
-        background.push(tokio::spawn(Timekeeper::new(service.clone()).run(stopped.clone())));
-        background.extend(translator.map(|translator| tokio::spawn(translator.run(stopped.clone()))));
-        background.extend(service.limits.connect(stopped.clone()).await);
+        let timekeeper = Timekeeper::new(service.clone());
+        let (swept, kept) = (service.clone(), metrics.clone());
+        let mut background = vec![
+            begin(&service, "webhooks", &stopped, move |stopped| dispatcher.clone().run(stopped)),
+            begin(&service, "sweep", &stopped, move |stopped| sweep(swept.clone(), stopped)),
+            begin(&service, "metrics", &stopped, move |stopped| kept.clone().keep(stopped)),
+            begin(&service, "timers", &stopped, move |stopped| timekeeper.clone().run(stopped)),
+        ];
+        if let Some(translator) = translator {
+            background.push(begin(&service, "translations", &stopped, move |stopped| translator.clone().run(stopped)));
+        }
+        if let Some(log) = service.limits.shared_log() {
+            let attempt = log.next_attempt();
+            background.push(begin(&service, "redis", &stopped, move |stopped| log.clone().keep(stopped)));
+            // So that the first requests already count for all nodes.
+            attempt.await;
+        }
         let router = surface::router(&service, metrics, &flags.cors_origin)?;
-        let accepting = tokio::spawn(accept(listener, router, stopped));
+        let accepting = tokio::spawn(connections::accept(listener, router, limits, service.unsent.clone(), stopped));
         Ok(Self { address, service, stop, accepting, background })
     }
 
@@ -171,7 +216,7 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
         settings,
         limits: RateLimits::new(0, 0),
         guest_limits: RateLimits::new(0, 0),
-        memory: Memory::default(),
+        memory: Memory::seeing(ambient::processors()),
         setups: Setups::default(),
         homes: Homes::default(),
         in_flight: InFlight::default(),
@@ -180,72 +225,26 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
         translate: Arc::new(Notify::new()),
         sweep: Arc::new(Notify::new()),
         stock_photos: None,
+        unsent: Arc::new(Unsent::new(u64::MAX, Duration::ZERO)),
+        background: Background::default(),
     })
+}
+
+/// Begins work that goes on beside the requests until the switch is turned, and is begun again where it ends before.
+fn begin<W: Future<Output = ()> + Send + 'static>(
+    service: &Arc<Service>,
+    name: &'static str,
+    stopped: &watch::Receiver<bool>,
+    work: impl Fn(watch::Receiver<bool>) -> W + Send + Sync + 'static,
+) -> JoinHandle<()> {
+    let (service, stopped) = (service.clone(), stopped.clone());
+    tokio::spawn(async move { service.background.keep_up(name, stopped.clone(), || work(stopped.clone())).await })
 }
 
 /// Waits for a turn of the switch.
 async fn turned(stopped: &mut watch::Receiver<bool>) {
     // A sender that has gone means the end, too.
     let _ = stopped.wait_for(|is_stopped| *is_stopped).await;
-}
-
-async fn accept(listener: TcpListener, router: Router, mut stopped: watch::Receiver<bool>) {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_DEADLINE);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEADER_DEADLINE)).keep_alive_timeout(HEADER_DEADLINE);
-    let builder = Arc::new(builder);
-    let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    let attend = |stream: TcpStream, place: Option<OwnedSemaphorePermit>| {
-        let connection = serve(builder.clone(), stream, router.clone(), graceful.watcher());
-        tokio::spawn(async move {
-            connection.await;
-            drop(place);
-        });
-    };
-    loop {
-        let next = async {
-            let place = places.clone().acquire_owned().await;
-            (place, listener.accept().await)
-        };
-        let (place, accepted) = tokio::select! {
-            () = turned(&mut stopped) => break,
-            next = next => next,
-        };
-        match accepted {
-            Ok((stream, _)) => attend(stream, place.ok()),
-            Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
-    for stream in queued(listener) {
-        attend(stream, None);
-    }
-    if graceful.count() > 0 {
-        // A connection that has not been read from yet would end without an answer.
-        tokio::time::sleep(READ_PAUSE).await;
-    }
-    graceful.shutdown().await;
-}
-
-/// The connections that the kernel has taken and nobody has accepted: closing the listener would reset them.
-fn queued(listener: TcpListener) -> Vec<TcpStream> {
-    let Ok(listener) = listener.into_std() else { return Vec::new() };
-    let accepted = std::iter::from_fn(|| listener.accept().ok());
-    accepted.filter_map(|(stream, _)| stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)).ok()).collect()
-}
-
-async fn serve(builder: Arc<auto::Builder<TokioExecutor>>, stream: TcpStream, router: Router, watcher: Watcher) {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection keeps its delay");
-    }
-    let service = TowerToHyperService::new(router);
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended early");
-    }
 }
 
 async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {

@@ -8,11 +8,13 @@ use store::Transaction;
 use tokio::sync::Notify;
 
 use crate::ambient::{Clock, Ids};
+use crate::background::Background;
 use crate::context::{System, Wakes};
 use crate::guest::Setups;
 use crate::manuals::StockPhotos;
 use crate::pipeline::{Homes, InFlight, Memory, RateLimits};
 use crate::platform::Photos;
+use crate::surface::Unsent;
 use crate::webhooks::Targets;
 
 /// How the service behaves, as far as flags decide it.
@@ -70,6 +72,10 @@ pub struct Service {
     pub sweep: Arc<Notify>,
     /// Where stock photos are searched for.
     pub stock_photos: Option<StockPhotos>,
+    /// What has been answered and not been sent yet.
+    pub unsent: Arc<Unsent>,
+    /// Which background work is down.
+    pub background: Background,
 }
 
 impl Service {

@@ -18,6 +18,10 @@ const LIST_TARGET: f64 = 0.7;
 const SHORT_TARGET: f64 = 0.25;
 /// The same, of the list compressed.
 const COMPRESSED_TARGET: f64 = 0.6;
+/// Processors that a server is told to reckon with.
+const PROCESSORS: u32 = 32;
+/// The part of a server's rate that one reaches which reckons with more processors: its threads share those there are.
+const PROCESSORS_TARGET: f64 = 0.7;
 
 impl Bench {
     /// Lists, as they are and compressed.
@@ -31,7 +35,24 @@ impl Bench {
         let compressed = format!("{steps}, gzip accepted");
         lines.extend(self.beside_bare(&server, &client, &compressed, PRECHECK_STEPS, Coding::Gzip, COMPRESSED_TARGET).await?);
         lines.extend(self.beside_bare(&server, &client, &portals, PORTALS, Coding::Identity, SHORT_TARGET).await?);
+        lines.push(self.on_more_processors(&client, &steps).await?);
         Ok(lines)
+    }
+
+    /// The list of steps as a larger machine would serve it, as far as memory is concerned: what is kept is not less there.
+    async fn on_more_processors(&self, client: &Client, what: &str) -> anyhow::Result<Line> {
+        let server = Server::vestibule_with(&self.binary, &self.scratch, &[format!("--processors={PROCESSORS}")])?;
+        let theirs = setup::organization(&server).await?;
+        setup::listed(&theirs).await?;
+        let ask = Ask::Read(Arc::from(PRECHECK_STEPS), Coding::Identity);
+        let rate = async |client: &Client, length| {
+            let requests = Requests { client: client.clone(), ask: ask.clone() };
+            Ok(load::round(requests, CONNECTIONS, length, &self.scratch).await?.rate)
+        };
+        let what = format!("{what}, {CONNECTIONS} connections, reckoning with {PROCESSORS} processors");
+        let compared =
+            self.compare(&what, "/s", async |length| rate(&theirs, length).await, async |length| rate(client, length).await).await?;
+        Ok(compared.line(what, "with those there are", Some(PROCESSORS_TARGET)))
     }
 
     /// One read, over and over, beside a bare handler that sends the same; and what a request costs each of them.

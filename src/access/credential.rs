@@ -1,5 +1,7 @@
 //! Credentials: how a token becomes a caller.
 
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
@@ -91,6 +93,12 @@ impl Owner {
     #[must_use]
     pub fn key(self) -> String {
         format!("{}:{}", self.organization, self.credential.key())
+    }
+}
+
+impl fmt::Display for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.key())
     }
 }
 

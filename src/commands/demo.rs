@@ -53,8 +53,8 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     let built = build(&server::offline(&flags.database, Clock::system()).await?).await?;
     let server = Server::start(flags, Clock::system()).await?;
     let signals = super::Signals::watch()?;
-    super::announce(&server)?;
-    super::print(&banner(&server.service.public_url, &platform_key, &built))?;
+    super::announce(&server);
+    super::tell(&banner(&server.service.public_url, &platform_key, &built));
     super::until_told_to_stop(server, signals).await
 }
 

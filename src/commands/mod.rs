@@ -34,7 +34,7 @@ async fn serve(flags: ServeFlags) -> Result<(), String> {
     let _claim = claim(&flags.database)?;
     let server = Server::start(flags, Clock::system()).await?;
     let signals = Signals::watch()?;
-    announce(&server)?;
+    announce(&server);
     until_told_to_stop(server, signals).await
 }
 
@@ -56,9 +56,16 @@ async fn settle(store: store::Store) -> Result<(), String> {
 }
 
 /// Says where the server listens: on standard output for programs, in the log for people.
-fn announce(server: &Server) -> Result<(), String> {
+fn announce(server: &Server) {
     tracing::info!(address = %server.address, "listening");
-    print(&format!("listening on http://{}\n", server.address))
+    tell(&format!("listening on http://{}\n", server.address));
+}
+
+/// Says something on standard output that a server goes on without.
+fn tell(text: &str) {
+    if let Err(error) = print(text) {
+        tracing::warn!(error, "nobody was told");
+    }
 }
 
 fn print(text: &str) -> Result<(), String> {

@@ -17,8 +17,10 @@ use super::manuals::{Shelves, Stock};
 use super::precheckin;
 use super::stay::{Flat, Stay, reservation};
 use super::view::language_of;
+use crate::ambient;
 use crate::context::Context;
 use crate::error::Result;
+use crate::pipeline;
 use crate::portals::{self, Branding};
 use crate::precheck::Step;
 use crate::translations::{self, Texts};
@@ -74,7 +76,7 @@ impl Weighter<Key, Arc<Kept>> for ByLength {
 
 impl Default for Setups {
     fn default() -> Self {
-        Self(Cache::with_weighter(SETUPS, KEPT, ByLength))
+        Self(pipeline::sharded(SETUPS, KEPT, ByLength, ambient::processors()))
     }
 }
 

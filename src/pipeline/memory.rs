@@ -10,6 +10,8 @@
 //! the moment is never kept.
 
 use std::fmt::Write as _;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
@@ -17,8 +19,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use http::HeaderValue;
 use jiff::Timestamp;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use sha2::{Digest, Sha256};
 use store::Version;
 use uuid::Uuid;
@@ -33,6 +35,13 @@ use crate::operation::{Answer, Basis, Operation};
 const CALLERS: usize = 4_096;
 /// Bytes of answers kept at once, their compressed forms included.
 const ANSWERS: u64 = 32 << 20;
+/// About how many that is.
+const KEPT: usize = 4_096;
+/// The least that a shard holds. What is kept is split over shards, so that processors do not wait for each other, and nothing
+/// is kept that takes more than 97 % of one.
+const SHARD: u64 = 4 << 20;
+/// Shards a processor, where there are not too many.
+const SHARDS_A_PROCESSOR: usize = 4;
 /// About what an entry takes besides its body.
 const OVERHEAD: u64 = 512;
 
@@ -40,6 +49,22 @@ const OVERHEAD: u64 = 512;
 pub struct Memory {
     callers: Cache<[u8; 32], Arc<Remembered>>,
     answers: Cache<Question, Arc<Kept>, ByBytes>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    refusals: AtomicU64,
+}
+
+/// How answers were given and kept since the process started, and what they take up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tally {
+    /// Given again.
+    pub hits: u64,
+    /// Not there, or of another state.
+    pub misses: u64,
+    /// Not kept, because they were too large or because others are asked for more often.
+    pub refusals: u64,
+    /// Bytes of what is kept now.
+    pub bytes: u64,
 }
 
 struct Remembered {
@@ -80,14 +105,21 @@ pub struct Kept {
     deflated: OnceLock<Deflated>,
 }
 
-impl Default for Memory {
-    fn default() -> Self {
-        let answers = Cache::with_weighter(CALLERS, ANSWERS, ByBytes);
-        Self { callers: Cache::new(CALLERS), answers }
-    }
-}
-
 impl Memory {
+    /// Nothing is remembered yet; this many processors will ask.
+    #[must_use]
+    pub fn seeing(processors: usize) -> Self {
+        let (hits, misses, refusals) = Default::default();
+        Self { callers: Cache::new(CALLERS), answers: sharded(KEPT, ANSWERS, ByBytes, processors), hits, misses, refusals }
+    }
+
+    /// How it went so far.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let [hits, misses, refusals] = [&self.hits, &self.misses, &self.refusals].map(|count| count.load(Ordering::Relaxed));
+        Tally { hits, misses, refusals, bytes: self.answers.weight() }
+    }
+
     /// Who a token stands for, if that was read from the state the database is in.
     pub(super) fn caller(&self, token: &str, version: Version, now: Timestamp) -> Option<Arc<Identified>> {
         let remembered = self.callers.get(&digest(token))?;
@@ -101,7 +133,10 @@ impl Memory {
 
     /// The answer to a question, if it is kept and nothing it is made of has changed.
     pub(super) fn answer(&self, question: &Question, basis: Basis, revisions: Revisions) -> Option<Arc<Kept>> {
-        self.answers.get(question).filter(|kept| basis.is_unchanged(kept.revisions, revisions))
+        let kept = self.answers.get(question).filter(|kept| basis.is_unchanged(kept.revisions, revisions));
+        let count = if kept.is_some() { &self.hits } else { &self.misses };
+        count.fetch_add(1, Ordering::Relaxed);
+        kept
     }
 
     /// Keeps an answer under the revisions that its caller was identified with.
@@ -109,8 +144,30 @@ impl Memory {
         let (open, close) = envelope::parts(answer);
         let kept = Kept { revisions, etag: etag(answer), open: open.into(), close: close.into(), deflated: OnceLock::new() };
         let kept = Arc::new(kept);
-        self.answers.insert(question, kept.clone());
+        self.answers.insert(question.clone(), kept.clone());
+        if !self.answers.contains_key(&question) {
+            self.refusals.fetch_add(1, Ordering::Relaxed);
+        }
         kept
+    }
+}
+
+/// Room for so many bytes, in as many shards as keeps the processors from waiting for each other, and in none that is smaller
+/// than [`SHARD`], however many processors there are.
+pub(crate) fn sharded<K, V, W>(entries: usize, bytes: u64, weight: W, processors: usize) -> Cache<K, V, W>
+where
+    K: Eq + Hash,
+    V: Clone,
+    W: Weighter<K, V> + Clone,
+{
+    // There will be the next power of two of what is asked for, so the most is one itself.
+    let most = 1 << (bytes / SHARD).max(1).ilog2();
+    let shards = processors.saturating_mul(SHARDS_A_PROCESSOR).clamp(1, most);
+    let options = OptionsBuilder::new().shards(shards).estimated_items_capacity(entries).weight_capacity(bytes).build();
+    match options {
+        Ok(options) => Cache::with_options(options, weight, DefaultHashBuilder::default(), DefaultLifecycle::default()),
+        // Nothing is left out of the options, so this does not happen.
+        Err(_) => Cache::with_weighter(entries, bytes, weight),
     }
 }
 
@@ -181,4 +238,33 @@ pub fn tag(texts: &[&str]) -> HeaderValue {
     let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash[..16]));
     // What base64 writes is always the value of a header.
     HeaderValue::try_from(tag).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every thing weighs what it says.
+    #[derive(Clone)]
+    struct Itself;
+
+    impl Weighter<u64, u64> for Itself {
+        fn weight(&self, _: &u64, weight: &u64) -> u64 {
+            *weight
+        }
+    }
+
+    #[test]
+    fn what_is_kept_does_not_hang_on_the_number_of_processors() {
+        for processors in [1, 2, 3, 8, 32, 128, 1_000] {
+            let cache = sharded(KEPT, ANSWERS, Itself, processors);
+            assert_eq!(cache.capacity(), ANSWERS, "{processors}");
+            // As an answer of 1 MiB weighs with its compressed form, whichever shard it falls to.
+            let weight = (2 << 20) + OVERHEAD;
+            for key in 0..64 {
+                cache.insert(key, weight);
+                assert!(cache.contains_key(&key), "{key} of {processors}");
+            }
+        }
+    }
 }

@@ -25,13 +25,15 @@ pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
 pub use homes::Homes;
 pub use idempotency::{InFlight, sweep};
-pub use memory::{Kept, Memory, tag};
+pub(crate) use memory::sharded;
+pub use memory::{Kept, Memory, Tally, tag};
 pub use rate_limit::{RateLimits, Standing};
 use request::{Arguments, Head};
 pub use request::{Payload, Request};
+pub use shared_log::SharedLog;
 pub use validate::Shape;
 
-use crate::access::{Access, Identified};
+use crate::access::{Access, Credential, Identified};
 use crate::context::{Context, Wakes};
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Effect, Job, Needs, Operation, Surface, Work};
@@ -59,6 +61,24 @@ pub struct Outcome {
     pub is_replay: bool,
     /// Whole seconds to wait before trying again.
     pub retry_after: Option<u64>,
+    /// Whose request it was, once that is known.
+    pub requester: Option<Requester>,
+}
+
+/// Whose request it was, as the log names them.
+#[derive(Debug, Clone, Copy)]
+pub struct Requester {
+    /// The organization, where one is concerned.
+    pub organization: Option<Uuid>,
+    /// The credential.
+    pub credential: Credential,
+}
+
+/// What is known of a request before its answer is.
+#[derive(Debug, Default)]
+struct Noted {
+    standing: Option<Standing>,
+    requester: Option<Requester>,
 }
 
 /// A body on its way out.
@@ -117,9 +137,11 @@ enum Reading {
 pub async fn handle(service: &Arc<Service>, operation: &'static Operation, request: Request) -> Outcome {
     let (head, payload) = request.split();
     let request_id = head.id;
-    let mut standing = None;
-    match through(service, operation, head, payload, &mut standing).await {
-        Ok(Success { status, body, etag, is_replay }) => Outcome { status, body, etag, standing, is_replay, retry_after: None },
+    let mut noted = Noted::default();
+    let answered = through(service, operation, head, payload, &mut noted).await;
+    let Noted { standing, requester } = noted;
+    match answered {
+        Ok(Success { status, body, etag, is_replay }) => Outcome { status, body, etag, standing, is_replay, retry_after: None, requester },
         Err(error) => {
             log_failure(&error, operation, request_id);
             let limited = standing.as_ref().and_then(|standing| standing.retry_after);
@@ -130,6 +152,7 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
                 retry_after: limited.or(error.retry_after()),
                 standing,
                 is_replay: false,
+                requester,
             }
         }
     }
@@ -140,7 +163,7 @@ async fn through(
     operation: &'static Operation,
     head: Head,
     payload: Payload,
-    standing: &mut Option<Standing>,
+    noted: &mut Noted,
 ) -> Result<Success> {
     let now = service.clock.now();
     let (shared, head) = (service.clone(), Arc::new(head));
@@ -156,7 +179,7 @@ async fn through(
             };
             if let Some(caller) = known {
                 let agreed = take_shared(service, operation, &caller, now).await;
-                admit(service, operation, &caller, now, agreed, standing)?;
+                admit(service, operation, &caller, now, agreed, noted)?;
                 if let Some(success) = recall(service, operation, &caller, &head) {
                     return Ok(success);
                 }
@@ -170,7 +193,7 @@ async fn through(
             let (taken, answered) = service
                 .store
                 .read_for(service.homes.of(operation, &head), move |tx| {
-                    let mut taken = None;
+                    let mut taken = Noted::default();
                     let answered = authenticate::identify(tx, &shared, operation, &sent, now).and_then(|caller| {
                         admit(&shared, operation, &caller, now, None, &mut taken)?;
                         match recall(&shared, operation, &caller, &sent) {
@@ -181,7 +204,7 @@ async fn through(
                     Ok::<_, Error>((taken, answered))
                 })
                 .await?;
-            *standing = taken;
+            *noted = taken;
             asked(operation, answered?, head.id).await
         }
         Effect::Write => {
@@ -190,7 +213,7 @@ async fn through(
                 None => identify(service, operation, &head, now).await?,
             };
             let agreed = take_shared(service, operation, &caller, now).await;
-            admit(service, operation, &caller, now, agreed, standing)?;
+            admit(service, operation, &caller, now, agreed, noted)?;
             let arguments = head.read(payload, operation).await;
             if let (Needs::ByBody(check), Ok(arguments)) = (operation.needs, &arguments) {
                 check(arguments.body(), caller.access())?;
@@ -234,15 +257,16 @@ fn admit(
     caller: &Caller,
     now: Timestamp,
     agreed: Option<Standing>,
-    standing: &mut Option<Standing>,
+    noted: &mut Noted,
 ) -> Result<()> {
+    noted.requester = Some(Requester { organization: caller.organization(), credential: caller.access().credential });
     let elapsed = service.clock.elapsed();
-    *standing = match (operation.surface, caller) {
+    noted.standing = match (operation.surface, caller) {
         (Surface::Public, Caller::Tenant(identified)) => agreed.or_else(|| service.limits.take(identified.owner(), elapsed, now)),
         (Surface::Guest, Caller::Tenant(identified)) => service.guest_limits.take(identified.owner(), elapsed, now),
         _ => None,
     };
-    if standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
+    if noted.standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
         return Err(Kind::RateLimit.into());
     }
     permit(operation, caller.access())

@@ -11,8 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 use super::shared_log::SharedLog;
 use crate::access::Owner;
@@ -88,15 +86,12 @@ impl RateLimits {
         self.shared.is_some()
     }
 
-    /// Connects where limits are shared, and keeps that up beside everything else. Returns after the first attempt, so that
-    /// the first requests already count for all nodes.
-    pub async fn connect(&self, stopped: watch::Receiver<bool>) -> Option<JoinHandle<()>> {
+    /// The log that is shared, for which somebody has to keep a connection.
+    #[must_use]
+    pub fn shared_log(&self) -> Option<Arc<SharedLog>> {
         let shared = self.shared.clone()?;
         metrics::counter!(FALLBACKS).increment(0);
-        let attempt = shared.next_attempt();
-        let keeping = tokio::spawn(shared.keep(stopped));
-        attempt.await;
-        Some(keeping)
+        Some(shared)
     }
 
     /// Counts a request, or refuses it, in this process alone. `None` where no limit is set.
@@ -108,6 +103,13 @@ impl RateLimits {
         }
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         Some(take(logs.of(owner, elapsed), self.windows, elapsed).standing(self.windows, now))
+    }
+
+    /// Counts a request, or refuses it, for all nodes if they share limits and that can be asked, else in this process alone.
+    pub async fn standing(&self, owner: Owner, clock: &Clock) -> Option<Standing> {
+        let now = clock.now();
+        let agreed = self.take_shared(owner, clock, now).await;
+        agreed.or_else(|| self.take(owner, clock.elapsed(), now))
     }
 
     /// Counts a request, or refuses it, for all nodes. `None` where nodes share no limit, and where it could not be asked:

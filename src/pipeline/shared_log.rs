@@ -35,7 +35,7 @@ const NOBODY: &str = "nobody";
 const NOBODYS: Windows = Windows { per_minute: 0, per_second: u32::MAX };
 
 /// The log, wherever it is.
-pub(super) struct SharedLog {
+pub struct SharedLog {
     client: Client,
     script: Script,
     link: watch::Sender<Link>,
@@ -85,7 +85,7 @@ impl SharedLog {
     }
 
     /// Keeps a connection, or looks for one, until it is stopped. What changes is said once each time.
-    pub(super) async fn keep(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
+    pub async fn keep(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
         tokio::select! {
             () = turned(&mut stopped) => {}
             () = self.keep_on() => {}
@@ -93,7 +93,7 @@ impl SharedLog {
     }
 
     /// The end of the next attempt to connect, however it goes.
-    pub(super) fn next_attempt(&self) -> impl Future<Output = ()> + use<> {
+    pub fn next_attempt(&self) -> impl Future<Output = ()> + use<> {
         let mut link = self.link.subscribe();
         async move {
             // The sender is gone only when the process ends.

@@ -60,12 +60,16 @@ store::statements! {
     PORTALS = some_of!("portal", "organization_id, id");
     /// Brandings.
     BRANDINGS = some_of!("portal_branding", "organization_id, id");
+    /// What shows texts.
+    TEXT_USES = some_of!("translation_use", "organization_id, translation_id, thing_id, field");
     /// Versions of texts.
     ENTRIES = some_of!("translation_entry", "organization_id, translation_id, language");
     /// Texts.
     TRANSLATIONS = some_of!("translation", "organization_id, id");
     /// What records name.
     LINKS = some_of!("record_link", "organization_id, from_kind, from_id, to_kind, to_id");
+    /// How many records there are.
+    BLOCKS = some_of!("record_block", "organization_id, kind, from_created_at, from_id");
     /// Records.
     RECORDS = some_of!("record", "organization_id, kind, id");
 }

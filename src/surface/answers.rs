@@ -8,10 +8,11 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
+use super::packed::{self, Packed};
 use crate::pipeline::Body as Answered;
 
 /// Answers smaller than this are not compressed.
@@ -30,10 +31,9 @@ pub(super) struct Wishes {
 impl Wishes {
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let has = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-        let codings = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
         Self {
             has: has.flat_map(|text| text.split(',')).map(|tag| tag.trim().to_owned()).collect(),
-            takes_gzip: codings.flat_map(|text| text.split(',')).any(is_gzip),
+            takes_gzip: packed::accepts(headers, "gzip"),
         }
     }
 
@@ -44,14 +44,6 @@ impl Wishes {
             tag == "*" || tag == etag || CODINGS.iter().any(|coding| tag == coded(etag, coding))
         })
     }
-}
-
-/// Whether an item of Accept-Encoding names gzip and does not refuse it.
-fn is_gzip(item: &str) -> bool {
-    let mut parts = item.split(';').map(str::trim);
-    let names_it = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
-    let is_refused = |part: &str| part.strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok()).is_some_and(|weight| weight <= 0.0);
-    names_it && !parts.any(is_refused)
 }
 
 /// The tag of an answer in a coding.
@@ -82,6 +74,19 @@ pub(super) fn of_state(body: Answered, etag: HeaderValue, wishes: &Wishes) -> Re
         }
         Answered::Kept(kept, id) => tagged(in_pieces(kept.pieces(id)), etag),
     }
+}
+
+/// The answer that is the same for everybody.
+pub(super) async fn of_packed(packed: &Packed, etag: HeaderValue, headers: &HeaderMap) -> Response {
+    if Wishes::of(headers).has(etag.to_str().unwrap_or_default()) {
+        return tagged(StatusCode::NOT_MODIFIED.into_response(), etag);
+    }
+    let (bytes, coding) = packed.for_client(headers).await;
+    let mut response = ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response();
+    if let Some(coding) = coding {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
+    }
+    tagged(response, etag)
 }
 
 fn tagged(mut response: Response, etag: HeaderValue) -> Response {
@@ -123,6 +128,8 @@ impl HttpBody for Pieces {
 
 #[cfg(test)]
 mod tests {
+    use http::header::ACCEPT_ENCODING;
+
     use super::*;
 
     fn wishes(name: http::HeaderName, text: &str) -> Wishes {

@@ -2,17 +2,14 @@
 
 use std::sync::LazyLock;
 
-use async_compression::tokio::write::GzipEncoder;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use axum::routing::get;
-use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
-};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use tokio::io::AsyncWriteExt as _;
-use tokio::sync::OnceCell;
+
+use super::packed::Packed;
 
 /// The page. The version in the addresses makes a browser fetch the scripts anew after an upgrade.
 const PAGE: &str = concat!(
@@ -60,9 +57,7 @@ const ASK_AGAIN: &str = "no-cache";
 const KEEP: &str = "public, max-age=86400";
 
 /// The reference's script, some megabytes of it.
-static SCRIPT: LazyLock<Option<Bytes>> = LazyLock::new(|| scalar_api_reference::get_asset("scalar.js").map(Bytes::from));
-/// The same, packed when first asked for: packing it for every visitor would be the dearest request of all.
-static PACKED: OnceCell<Bytes> = OnceCell::const_new();
+static SCRIPT: LazyLock<Option<Packed>> = LazyLock::new(|| scalar_api_reference::get_asset("scalar.js").map(Packed::new));
 
 /// The routes of the reference.
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
@@ -81,17 +76,17 @@ fn page() -> Response {
 }
 
 async fn script(headers: HeaderMap) -> Response {
-    let Some(plain) = SCRIPT.as_ref() else {
+    let Some(script) = SCRIPT.as_ref() else {
         let mut response = text("text/plain; charset=utf-8", ASK_AGAIN, "The API reference is not part of this build.\n");
         *response.status_mut() = StatusCode::NOT_FOUND;
         return response;
     };
-    let packed = if accepts_gzip(&headers) { PACKED.get_or_try_init(|| gzip(plain)).await.ok() } else { None };
-    let mut response = asset("text/javascript; charset=utf-8", KEEP, packed.unwrap_or(plain).clone());
+    let (bytes, coding) = script.for_client(&headers).await;
+    let mut response = asset("text/javascript; charset=utf-8", KEEP, bytes);
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-    if packed.is_some() {
-        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    if let Some(coding) = coding {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
     }
     response
 }
@@ -109,31 +104,10 @@ fn asset(kind: &'static str, caching: &'static str, bytes: Bytes) -> Response {
     response
 }
 
-/// Whether gzip is named and not ruled out by `q=0`.
-fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|coding| {
-        let mut parts = coding.split(';').map(str::trim);
-        let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
-        let quality = parts.find_map(|parameter| parameter.strip_prefix("q=").or(parameter.strip_prefix("Q=")));
-        is_gzip && quality.is_none_or(|quality| quality.parse::<f32>().is_ok_and(|quality| quality > 0.0))
-    })
-}
-
-async fn gzip(plain: &[u8]) -> std::io::Result<Bytes> {
-    /// Bytes packed between two looks at what else waits for this thread.
-    const STRETCH: usize = 1 << 16;
-    let mut encoder = GzipEncoder::new(Vec::new());
-    for stretch in plain.chunks(STRETCH) {
-        encoder.write_all(stretch).await?;
-        tokio::task::yield_now().await;
-    }
-    encoder.shutdown().await?;
-    Ok(encoder.into_inner().into())
-}
-
 #[cfg(test)]
 mod tests {
+    use http::header::ACCEPT_ENCODING;
+
     use super::*;
 
     #[test]
@@ -143,22 +117,17 @@ mod tests {
         }
     }
 
-    #[test]
-    fn gzip_is_sent_to_those_who_take_it() {
-        let accepts = |value: &'static str| accepts_gzip(&HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(value))]));
-        assert!(accepts("gzip") && accepts("br, GZIP;q=0.5") && accepts("deflate;q=0, gzip; q=1"));
-        assert!(!accepts("br") && !accepts("gzip;q=0") && !accepts("gzip;q=0.000") && !accepts("identity, *;q=0"));
-        assert!(!accepts_gzip(&HeaderMap::new()));
-    }
-
     #[tokio::test]
     async fn the_script_is_served_whole_either_way() {
         let plain = script(HeaderMap::new()).await;
         assert_eq!(plain.status(), StatusCode::OK);
         assert!(!plain.headers().contains_key(CONTENT_ENCODING));
-        let packed = script(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))])).await;
-        assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
         let length = async |response: Response| axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap().len();
-        assert!(length(packed).await < length(plain).await / 2);
+        let whole = length(plain).await;
+        for coding in ["gzip", "br"] {
+            let packed = script(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(coding))])).await;
+            assert_eq!(packed.headers()[CONTENT_ENCODING], coding);
+            assert!(length(packed).await < whole / 2);
+        }
     }
 }

@@ -5,9 +5,12 @@ mod docs;
 mod files;
 mod observe;
 pub mod openapi;
+mod packed;
 mod reading;
 mod router;
 mod tools;
+mod unsent;
 
 pub use observe::Metrics;
 pub use router::router;
+pub use unsent::{Held, Hurry, Unsent};

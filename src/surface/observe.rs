@@ -9,8 +9,11 @@ use http::{Method, StatusCode};
 use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::sync::watch;
+use tracing::field::display;
 use uuid::Uuid;
 
+use crate::logging;
+use crate::pipeline::Requester;
 use crate::service::Service;
 use crate::webhooks::{self, Backlog};
 
@@ -62,10 +65,18 @@ impl Metrics {
         let load = service.store.load();
         let backlog = backlog(service).await;
         let mut text = self.0.render();
+        let kept = service.memory.tally();
         let mut gauges = vec![
             ("vestibule_database_queue", "Operations waiting for a connection or for the writer.", load.queued.to_string()),
             ("vestibule_database_connections_busy", "Connections running something now.", load.busy.to_string()),
             ("vestibule_database_connections", "Connections there can be.", load.size.to_string()),
+            ("vestibule_kept_answers_bytes", "What is kept of answers to reads.", kept.bytes.to_string()),
+            ("vestibule_unsent_bytes", "Answers that wait to be sent.", service.unsent.held().to_string()),
+            (
+                "vestibule_background_down",
+                "Background work that has ended and is begun again.",
+                service.background.down().len().to_string(),
+            ),
         ];
         if let Some(Backlog { pending, oldest_due }) = backlog {
             let oldest = oldest_due.as_secs_f64().to_string();
@@ -78,9 +89,20 @@ impl Metrics {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
         }
-        let (name, count) = ("vestibule_database_connections_given_up_total", service.store.connections_given_up());
-        let help = "Connections given up as silent, lost or leading to a server that takes no writes.";
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {count}");
+        let counters = [
+            ("vestibule_kept_answers_hits_total", "Reads that were answered from memory.", kept.hits),
+            ("vestibule_kept_answers_misses_total", "Reads that could have been and were not.", kept.misses),
+            ("vestibule_kept_answers_refusals_total", "Answers there was no room to keep.", kept.refusals),
+            (
+                "vestibule_database_connections_given_up_total",
+                "Connections given up as silent, lost or leading to a server that takes no writes.",
+                service.store.connections_given_up(),
+            ),
+            ("vestibule_log_lines_lost_total", "Lines of the log that could not be written.", logging::lost()),
+        ];
+        for (name, help, value) in counters {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}");
+        }
         text
     }
 }
@@ -114,12 +136,21 @@ impl Measured {
     }
 }
 
-/// Writes a request down. The path is left out: a guest's holds their token.
-pub(super) fn request(operation: &'static str, method: &Method, status: StatusCode, took: Duration, id: Uuid) {
+/// Writes a request down, with whose it was where that is known. The path is left out: a guest's holds their token.
+pub(super) fn request(
+    operation: &'static str,
+    requester: Option<Requester>,
+    method: &Method,
+    status: StatusCode,
+    took: Duration,
+    id: Uuid,
+) {
     let status = status.as_u16();
     let Measured { answered, took: durations } = Measured::of(operation, status);
     answered.increment(1);
     durations.record(took.as_secs_f64());
     let milliseconds = took.as_secs_f64() * 1_000.0;
-    tracing::info!(request_id = %id, operation, %method, status, milliseconds, "request");
+    let organization = requester.and_then(|requester| requester.organization).map(display);
+    let credential = requester.map(|requester| display(requester.credential));
+    tracing::info!(request_id = %id, operation, organization, credential, %method, status, milliseconds, "request");
 }

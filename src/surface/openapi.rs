@@ -12,6 +12,7 @@ use http::{HeaderValue, Method};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::packed::Packed;
 use crate::error::Kind as Refusal;
 use crate::events::Event;
 use crate::operation::{self, Effect, Needs, Operation, Surface, Work};
@@ -40,6 +41,12 @@ Retry 429 after `Retry-After`, and 500, 502 and 503 with exponential back-off. G
 pub fn json() -> String {
     static TEXT: LazyLock<String> = LazyLock::new(|| format!("{:#}\n", document()));
     TEXT.clone()
+}
+
+/// The same, for those who ask for it.
+pub(super) fn packed() -> &'static Packed {
+    static PACKED: LazyLock<Packed> = LazyLock::new(|| Packed::new(json()));
+    &PACKED
 }
 
 /// The `ETag` of [`json`].

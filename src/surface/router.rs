@@ -18,6 +18,7 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
+use http_body::Body as _;
 use http_body_util::{BodyExt as _, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -36,7 +37,7 @@ use crate::format;
 use crate::guest::form::{self, Fields, Form, Refused, Visit};
 use crate::guest::{self, GuestView};
 use crate::operation::{Operation, Surface};
-use crate::pipeline::{self, Outcome, Payload, Request, error_body};
+use crate::pipeline::{self, Outcome, Payload, Request, Requester, Standing, error_body};
 use crate::service::Service;
 
 /// Answers at least this large are compressed, for clients that accept it.
@@ -77,17 +78,19 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String]) -> R
         .route("/stay/{token}/steps/{stepId}", post(step_form))
         .route("/stay/{token}/submit", post(|state, params, request| stay_form(Form::Submit, state, params, request)))
         .route("/stay/{token}/messages", post(|state, params, request| stay_form(Form::Message, state, params, request)))
+        .with_state(service.clone())
+        .merge(tools::router(service.clone(), origins))
+        .merge(files::router(service.clone()))
+        .layer(middleware::from_fn_with_state(service.clone(), with_room));
+    // What is small or shared by all, and what one asks of a server that is in trouble, needs no room.
+    let beside = Router::new()
         .route("/api/v1/openapi.json", get(openapi_document))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(move |State(service): State<Arc<Service>>| async move { metrics.render(&service).await }))
         .with_state(service.clone())
-        .merge(docs::router())
-        .merge(tools::router(service.clone()))
-        .merge(files::router(service.clone()))
-        .fallback(not_found)
-        .method_not_allowed_fallback(not_found)
-        .layer(compression);
+        .merge(docs::router());
+    let routes = routes.merge(beside).fallback(not_found).method_not_allowed_fallback(not_found).layer(compression);
     // Without an origin to let in, a preflight is a method that is no route, like any other.
     let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)?) };
     Ok(routes.layer(middleware::from_fn_with_state(service.clone(), door)))
@@ -131,7 +134,21 @@ async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, nex
     }
     let took = service.clock.elapsed().saturating_sub(started);
     let operation = response.extensions().get::<Served>().map_or("-", |served| served.0);
-    observe::request(operation, &method, response.status(), took, id);
+    let requester = response.extensions().get::<Requester>().copied();
+    observe::request(operation, requester, &method, response.status(), took, id);
+    response
+}
+
+/// Answers once there is room for another answer that waits to be sent, and says how large it is.
+async fn with_room(State(service): State<Arc<Service>>, request: HttpRequest, next: Next) -> Response {
+    if !service.unsent.has_room().await {
+        let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
+        tracing::warn!(request_id = %id, cause = "too much that was answered waits to be sent", "not available");
+        return refuse(&Kind::Unavailable.into(), id);
+    }
+    let mut response = next.run(request).await;
+    let held = service.unsent.hold(response.body().size_hint().lower());
+    response.extensions_mut().insert(held);
     response
 }
 
@@ -151,9 +168,19 @@ async fn serve(operation: &'static Operation, State(service): State<Arc<Service>
     let wishes = Wishes::of(&parts.headers);
     let request = request_for(id, &params, parts, body);
     let outcome = pipeline::handle(&service, operation, request).await;
+    let requester = outcome.requester;
     let mut response = respond(outcome, operation.surface, &wishes);
-    response.extensions_mut().insert(Served(operation.id));
+    note(&mut response, operation.id, requester);
     response
+}
+
+/// Notes on a response what the log and the measurements say of it.
+pub(super) fn note(response: &mut Response, operation: &'static str, requester: Option<Requester>) {
+    let extensions = response.extensions_mut();
+    extensions.insert(Served(operation));
+    if let Some(requester) = requester {
+        extensions.insert(requester);
+    }
 }
 
 fn request_id(parts: &Parts) -> Uuid {
@@ -177,9 +204,7 @@ fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
     };
     let headers = response.headers_mut();
     if let Some(standing) = outcome.standing {
-        headers.insert(X_RATELIMIT_LIMIT, standing.limit.into());
-        headers.insert(X_RATELIMIT_REMAINING, standing.remaining.into());
-        headers.insert(X_RATELIMIT_RESET, standing.reset.into());
+        tell(standing, headers);
     }
     if let Some(seconds) = outcome.retry_after {
         headers.insert(RETRY_AFTER, seconds.into());
@@ -191,6 +216,16 @@ fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response
+}
+
+/// Says how a caller stands with its limit.
+pub(super) fn tell(standing: Standing, headers: &mut HeaderMap) {
+    headers.insert(X_RATELIMIT_LIMIT, standing.limit.into());
+    headers.insert(X_RATELIMIT_REMAINING, standing.remaining.into());
+    headers.insert(X_RATELIMIT_RESET, standing.reset.into());
+    if let Some(seconds) = standing.retry_after {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
 }
 
 pub(super) fn json(status: u16, body: String) -> Response {
@@ -214,17 +249,20 @@ async fn not_found(request: HttpRequest) -> Response {
 }
 
 async fn openapi_document(headers: HeaderMap) -> Response {
-    answers::of_state(pipeline::Body::Text(openapi::json()), openapi::etag(), &Wishes::of(&headers))
+    answers::of_packed(openapi::packed(), openapi::etag(), &headers).await
 }
 
-/// Whether the database answers.
+/// Whether the database answers, and all background work goes on.
 async fn ready(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let answered = tokio::time::timeout(Duration::from_secs(5), service.store.read(|_| Ok::<_, store::Error>(()))).await;
-    if matches!(answered, Ok(Ok(()))) {
-        return "ready\n".into_response();
-    }
+    let down = service.background.down();
+    let error = match answered {
+        Ok(Ok(())) if down.is_empty() => return "ready\n".into_response(),
+        Ok(Ok(())) => Error::new(Kind::Unavailable, format!("Background work is down: {}.", down.join(", "))),
+        _ => Error::new(Kind::Unavailable, "The database does not answer."),
+    };
     let (parts, _) = request.into_parts();
-    refuse(&Kind::Unavailable.into(), request_id(&parts))
+    refuse(&error, request_id(&parts))
 }
 
 /// The guest view as a page: the same operation, rendered.
@@ -235,11 +273,12 @@ async fn stay_page(State(service): State<Arc<Service>>, params: PathParams, requ
     let path = page_path(&service, parameter(&params, "token"));
     let request = request_for(id, &params, parts, body);
     let visit = Visit::of(&request.query);
-    let mut response = match ask::<GuestView>(&service, "getStay", request).await {
+    let (requester, viewed) = ask::<GuestView>(&service, "getStay", request).await;
+    let mut response = match viewed {
         Ok(view) => page(200, guest::render(&view, &path, &visit, None), id),
         Err(refusal) => missing_page(&refusal, visit.language.as_deref(), id),
     };
-    response.extensions_mut().insert(Served("getStayPage"));
+    note(&mut response, "getStayPage", requester);
     response
 }
 
@@ -264,7 +303,8 @@ async fn stay_form(form: Form, State(service): State<Arc<Service>>, params: Path
     let visit = Visit { language: Visit::of(&query(&parts)).language, ..Visit::default() };
     let asked = visit.language.iter().map(|language| ("language".to_owned(), language.clone())).collect();
     let looking = page_request(id, &token, None, asked, Body::empty());
-    let mut response = match ask::<GuestView>(&service, "getStay", looking).await {
+    let (requester, viewed) = ask::<GuestView>(&service, "getStay", looking).await;
+    let mut response = match viewed {
         Err(refusal) => missing_page(&refusal, visit.language.as_deref(), id),
         Ok(view) => {
             let fields = read_form(&parts.headers, body).await;
@@ -280,11 +320,12 @@ async fn stay_form(form: Form, State(service): State<Arc<Service>>, params: Path
             }
         }
     };
-    response.extensions_mut().insert(Served(match form {
+    let operation = match form {
         Form::Step(_) => "saveStepAnswersPage",
         Form::Submit => "submitPrecheckinPage",
         Form::Message => "sendGuestMessagePage",
-    }));
+    };
+    note(&mut response, operation, requester);
     response
 }
 
@@ -301,7 +342,7 @@ async fn send_form(
     let input = form::input(form, &view.precheckin.steps, fields).map_err(|error| Refusal::of(&error))?;
     let step = if let Form::Step(step) = form { Some(step) } else { None };
     let request = page_request(id, token, step, Vec::new(), Body::from(input.to_string()));
-    ask(service, form.operation(), request).await
+    ask(service, form.operation(), request).await.1
 }
 
 /// The fields of a form; nothing where the body is none, is too large or does not arrive.
@@ -332,19 +373,21 @@ impl Refusal {
     }
 }
 
-/// What an operation answers the page.
-async fn ask<T: DeserializeOwned>(service: &Arc<Service>, operation: &str, request: Request) -> Result<T, Refusal> {
+/// What an operation answers the page, and whom.
+async fn ask<T: DeserializeOwned>(service: &Arc<Service>, operation: &str, request: Request) -> (Option<Requester>, Result<T, Refusal>) {
     let broken = || Refusal::of(&Kind::Internal.into());
-    let operation = crate::operations().iter().find(|known| known.id == operation).ok_or_else(broken)?;
+    let Some(operation) = crate::operations().iter().find(|known| known.id == operation) else { return (None, Err(broken())) };
     let outcome = pipeline::handle(service, operation, request).await;
     let mut envelope: Value = serde_json::from_str(&outcome.body.into_text()).unwrap_or_default();
-    if outcome.status >= 400 {
+    let answer = if outcome.status >= 400 {
         let error = &envelope["error"];
         let message = error["message"].as_str().unwrap_or_default().to_owned();
         let is_full = error["details"]["key"].as_str().is_some_and(guest::is_reached);
-        return Err(Refusal { status: outcome.status, message, is_full, retry_after: outcome.retry_after });
-    }
-    serde_json::from_value(envelope["data"].take()).map_err(|_| broken())
+        Err(Refusal { status: outcome.status, message, is_full, retry_after: outcome.retry_after })
+    } else {
+        serde_json::from_value(envelope["data"].take()).map_err(|_| broken())
+    };
+    (outcome.requester, answer)
 }
 
 /// A request of the page's own. It has no headers: what the browser sent is for the page, and the token is the credential.

@@ -1,8 +1,10 @@
 //! The tool interface: the operations as MCP tools, over streamable HTTP at `/mcp`.
 //!
 //! A tool is an operation read another way, so nothing is declared here. Each call enters the pipeline like a REST
-//! request and is authenticated, limited and validated there; the check in front only keeps strangers from the protocol.
+//! request and is authenticated, limited and validated there; the check in front keeps strangers from the protocol, and counts
+//! what calls no tool.
 
+use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -13,7 +15,7 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
-use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{CONTENT_TYPE, ORIGIN, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -26,14 +28,14 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value, json};
+use url::Url;
 use uuid::Uuid;
 
-use super::observe::Served;
-use super::router::{RequestId, refuse};
-use crate::access;
+use super::router::{RequestId, note, refuse, tell};
+use crate::access::{self, Identified};
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Effect, Operation, Surface, Work, inline_generator};
-use crate::pipeline::{self, Outcome, Payload, Request};
+use crate::pipeline::{self, Outcome, Payload, Request, Requester};
 use crate::service::Service;
 
 /// Where it is found.
@@ -50,8 +52,8 @@ const INSTRUCTIONS: &str = "Vestibule configures what guests of short-term renta
 /// The tools, described once: they are the same for every caller.
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| operations().map(describe).collect());
 
-/// The routes of the tool interface.
-pub fn router(service: Arc<Service>) -> Router {
+/// The routes of the tool interface, for pages of these origins and of the service's own.
+pub fn router(service: Arc<Service>, origins: &[String]) -> Router {
     // Without sessions any node answers any request. The Host is not checked, because that guards servers that trust whoever
     // can reach them, and here every request needs a token that a rebound browser page does not have.
     let config = StreamableHttpServerConfig::default()
@@ -62,30 +64,60 @@ pub fn router(service: Arc<Service>) -> Router {
     let shared = service.clone();
     let handler = move || Ok(Handler { service: shared.clone() });
     let protocol = StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), config);
-    Router::new().route_service(PATH, protocol).route_layer(middleware::from_fn_with_state(service, admit))
+    let own = Url::parse(&service.public_url).map(|url| url.origin().ascii_serialization());
+    let door = Door { service, origins: origins.iter().cloned().chain(own).collect() };
+    Router::new().route_service(PATH, protocol).route_layer(middleware::from_fn_with_state(Arc::new(door), admit))
 }
 
-/// Lets those with a valid credential through, with a body that is strict JSON.
-async fn admit(State(service): State<Arc<Service>>, request: HttpRequest, next: Next) -> Response {
+/// What is to be known of whoever comes in.
+struct Door {
+    service: Arc<Service>,
+    /// The origins whose pages may.
+    origins: HashSet<String>,
+}
+
+impl Door {
+    /// A browser says which page asks, and no other page gets in, whatever credential it may have come by.
+    fn check_origin(&self, headers: &HeaderMap) -> Result<()> {
+        let is_known = |origin: &HeaderValue| origin.to_str().is_ok_and(|origin| self.origins.contains(origin));
+        if headers.get_all(ORIGIN).iter().all(is_known) { Ok(()) } else { Err(Error::forbidden("This origin is not let in.")) }
+    }
+}
+
+/// Lets those with a valid credential through, with a body that is strict JSON, as often as their limit allows. A call of a tool
+/// is counted where all operations are.
+async fn admit(State(door): State<Arc<Door>>, request: HttpRequest, next: Next) -> Response {
+    let service = &door.service;
     let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
-    if let Err(error) = authenticate(&service, request.headers()).await {
+    if let Err(error) = door.check_origin(request.headers()) {
         return refusal(&error, id);
     }
-    match buffered(request).await {
-        Ok((request, message)) => {
-            let mut response = next.run(request).await;
-            response.extensions_mut().insert(Served(called(&message)));
-            response
-        }
+    let identified = match authenticate(service, request.headers()).await {
+        Ok(identified) => identified,
+        Err(error) => return refusal(&error, id),
+    };
+    let credential = identified.access.credential;
+    let requester = Requester { organization: Some(identified.organization.id), credential };
+    let read = buffered(request).await;
+    let called = read.as_ref().ok().and_then(|(_, message)| called(message));
+    let standing = if called.is_some() { None } else { service.limits.standing(identified.owner(), &service.clock).await };
+    let mut response = match read {
+        _ if standing.is_some_and(|standing| standing.retry_after.is_some()) => refusal(&Kind::RateLimit.into(), id),
+        Ok((request, _)) => next.run(request).await,
         Err((code, message)) => protocol_error(code, &message),
+    };
+    if let Some(standing) = standing {
+        tell(standing, response.headers_mut());
     }
+    note(&mut response, called.unwrap_or("mcp"), Some(requester));
+    response
 }
 
-async fn authenticate(service: &Service, headers: &HeaderMap) -> Result<()> {
+async fn authenticate(service: &Service, headers: &HeaderMap) -> Result<Identified> {
     let token = pipeline::bearer(headers).ok_or(Kind::Authentication)?.to_owned();
     let now = service.clock.now();
     let found = service.store.read(move |tx| access::find(tx, &token, now)).await?;
-    found.map(drop).ok_or_else(|| Kind::Authentication.into())
+    found.ok_or_else(|| Kind::Authentication.into())
 }
 
 /// The request with its body read, and what the body says. The protocol's own reader knows no deadline, and of duplicate
@@ -106,21 +138,17 @@ async fn buffered(request: HttpRequest) -> Result<(HttpRequest, Value), (ErrorCo
     Ok((HttpRequest::from_parts(parts, Body::from(bytes)), message))
 }
 
-/// What the log and the measurements call a message: the operation of a call, everything else together.
-fn called(message: &Value) -> &'static str {
+/// The operation that a message calls.
+fn called(message: &Value) -> Option<&'static str> {
     let name = message["params"]["name"].as_str().filter(|_| message["method"] == "tools/call");
-    name.and_then(find).map_or("mcp", |operation| operation.id)
+    name.and_then(find).map(|operation| operation.id)
 }
 
 /// A refusal in the envelope of all other interfaces.
 fn refusal(error: &Error, id: Uuid) -> Response {
     let mut response = refuse(error, id);
-    let headers = response.headers_mut();
     if error.kind() == Kind::Authentication {
-        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Bearer realm="vestibule""#));
-    }
-    if let Some(seconds) = error.retry_after() {
-        headers.insert(RETRY_AFTER, seconds.into());
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Bearer realm="vestibule""#));
     }
     response
 }
@@ -258,7 +286,15 @@ mod tests {
     use super::*;
 
     fn outcome(status: u16, body: &str) -> Outcome {
-        Outcome { status, body: pipeline::Body::Text(body.into()), etag: None, standing: None, is_replay: false, retry_after: None }
+        Outcome {
+            status,
+            body: pipeline::Body::Text(body.into()),
+            etag: None,
+            standing: None,
+            is_replay: false,
+            retry_after: None,
+            requester: None,
+        }
     }
 
     #[test]

@@ -105,6 +105,22 @@ on_both! {
         assert!(!page.contains("http://") && !page.contains("https://"), "nothing from elsewhere: {page}");
     }
 
+    async fn what_is_the_same_for_everybody_comes_in_each_coding(app: App) {
+        for path in ["/docs/scalar.js", "/api/v1/openapi.json"] {
+            let send = async |coding: &'static str| app.http.get(format!("{}{path}", app.base)).header("accept-encoding", coding).send().await.unwrap();
+            let plain = send("identity").await;
+            assert!(!plain.headers().contains_key("content-encoding"), "{path}");
+            let length = plain.bytes().await.unwrap().len();
+            for coding in ["gzip", "br"] {
+                let (first, second) = (send(coding).await, send(coding).await);
+                assert_eq!((&first.headers()["content-encoding"], &first.headers()["vary"]), (&coding.parse().unwrap(), &"accept-encoding".parse().unwrap()), "{path}");
+                let bytes = first.bytes().await.unwrap();
+                assert!(bytes.len() < length / 2, "{path} {coding}");
+                assert_eq!(second.bytes().await.unwrap(), bytes);
+            }
+        }
+    }
+
     async fn credentials_are_taken_from_one_bearer_header(app: App) {
         let token = app.org().await.key().await.token.unwrap();
         let url = format!("{}/api/v1/portals", app.base);

@@ -1,10 +1,12 @@
 //! One integration binary: the real server over HTTP, on SQLite and on PostgreSQL.
 
+mod background;
 mod backup;
 mod bounds;
 mod brandings;
 mod categories;
 mod checkin;
+mod connections;
 mod covers;
 mod crash;
 mod disk;
@@ -21,6 +23,7 @@ mod guest_bounds;
 mod idempotency;
 mod limited;
 mod limits;
+mod logging;
 mod manual_scopes;
 mod manuals;
 mod matrix;

@@ -95,6 +95,24 @@ on_both! {
         assert_eq!(limited.get("/precheck-steps").await.data().as_array().unwrap().len(), 1);
     }
 
+    async fn what_is_kept_does_not_hang_on_the_machine(app: App, "--processors=32") {
+        let org = app.org().await;
+        let api = org.key().await;
+        let record = |number| json!({ "kind": "payment_account", "id": crate::support::new_id(), "data": { "name": format!("{number:01000}"), "isActive": true, "isDefault": false } });
+        org.sync((0..1_000).map(record).collect()).await.data();
+        let before = app.server.service.memory.tally();
+        for _ in 0..3 {
+            assert_eq!(api.get("/payment-accounts").await.data().as_array().unwrap().len(), 1_000);
+        }
+        let after = app.server.service.memory.tally();
+        assert_eq!((after.hits - before.hits, after.misses - before.misses, after.refusals), (2, 1, 0));
+        assert!(after.bytes > 2_000_000, "{after:?}");
+        let metrics = app.http.get(format!("{}/metrics", app.base)).send().await.unwrap().text().await.unwrap();
+        for name in ["hits_total", "misses_total", "refusals_total", "bytes"] {
+            assert!(metrics.contains(&format!("\nvestibule_kept_answers_{name} ")), "{name}: {metrics}");
+        }
+    }
+
     async fn a_state_has_a_tag(app: App) {
         let org = app.org().await;
         let api = org.key().await;

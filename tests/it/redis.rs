@@ -92,7 +92,10 @@ fn the_script_judges_as_this_process_does() {
         );
         runtime.block_on(async {
             let (_running, stopped) = watch::channel(false);
-            shared.connect(stopped).await;
+            let log = shared.shared_log().unwrap();
+            let attempt = log.next_attempt();
+            tokio::spawn(log.keep(stopped));
+            attempt.await;
             for microseconds in steps {
                 clock.advance(Duration::from_micros(microseconds));
                 let expected = alone.take(credential, clock.elapsed(), clock.now());

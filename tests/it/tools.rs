@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vestibule::access::Permission;
 use vestibule::operation::Surface;
 
-use crate::support::{Api, App, new_id, on_both};
+use crate::support::{Answer, Api, App, new_id, on_both};
 
 async fn rpc(app: &App, api: &Api, method: &str, params: Value) -> Value {
     let request = app
@@ -28,7 +28,48 @@ fn refusal(result: &Value) -> Value {
     serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
 }
 
+/// A message of the protocol, from a page of this origin.
+async fn from_page(app: &App, api: &Api, origin: Option<&str>) -> Answer {
+    let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap());
+    let request =
+        request.header("accept", "application/json, text/event-stream").json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }));
+    Answer::of(match origin {
+        Some(origin) => request.header("origin", origin),
+        None => request,
+    })
+    .await
+}
+
 on_both! {
+    async fn only_pages_that_are_known_get_in(app: App, "--cors-origin=https://app.example") {
+        let api = app.org().await.key().await;
+        for origin in [None, Some("https://app.example"), Some(&*app.base)] {
+            assert_eq!(from_page(&app, &api, origin).await.status, 200, "{origin:?}");
+        }
+        for origin in ["https://evil.example", "null", "http://app.example", "https://app.example:8443", "https://app.example/", ""] {
+            assert_eq!(from_page(&app, &api, Some(origin)).await.error(403)["code"], "FORBIDDEN", "{origin}");
+        }
+        // Whoever asks: it is looked at first.
+        from_page(&app, &app.api("sk_nobody"), Some("https://evil.example")).await.error(403);
+    }
+
+    async fn every_message_counts(app: App, "--rate-limit-per-minute=4") {
+        let org = app.org().await;
+        let api = org.key().await;
+        let answer = from_page(&app, &api, None).await;
+        assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, Some("3")));
+        assert!(rpc(&app, &api, "tools/list", json!({})).await["result"]["tools"].is_array());
+        assert_eq!(call(&app, &api, "listTags", json!({})).await["isError"], false);
+        let unknown = rpc(&app, &api, "tools/call", json!({ "name": "noSuchTool" })).await;
+        assert!(unknown["error"].is_object(), "{unknown}");
+        let refused = from_page(&app, &api, None).await;
+        assert_eq!(refused.error(429)["code"], "RATE_LIMITED");
+        assert_eq!((refused.header("retry-after"), refused.header("x-ratelimit-remaining")), (Some("60"), Some("0")));
+        // A call of a tool is refused as the protocol refuses.
+        assert_eq!(refusal(&call(&app, &api, "listTags", json!({})).await)["code"], "RATE_LIMITED");
+        assert_eq!(from_page(&app, &org.key().await, None).await.status, 200);
+    }
+
     async fn every_operation_but_the_subscriptions_is_a_tool(app: App) {
         let api = app.org().await.key().await;
         let unauthorized = app.http.post(format!("{}/mcp", app.base)).json(&json!({})).send().await.unwrap();

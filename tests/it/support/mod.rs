@@ -19,7 +19,7 @@ use uuid::Uuid;
 use vestibule::access::Permission;
 use vestibule::ambient::Clock;
 use vestibule::config::{Cli, Command, ServeFlags};
-use vestibule::server::Server;
+use vestibule::server::{Limits, Server};
 use vestibule::webhooks::Names;
 
 pub const PLATFORM_KEY: &str = "pk_test";
@@ -74,9 +74,18 @@ impl App {
 
     /// With names that lead where the test says.
     pub async fn on_sqlite_asking(flags: &[&str], names: Names) -> Self {
+        Self::on_sqlite_with(flags, names, Limits::default()).await
+    }
+
+    /// With other limits to what clients may take up.
+    pub async fn on_sqlite_within(flags: &[&str], limits: Limits) -> Self {
+        Self::on_sqlite_with(flags, Names::System, limits).await
+    }
+
+    async fn on_sqlite_with(flags: &[&str], names: Names, limits: Limits) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", directory.path().join("test.db").display());
-        Self::start(url, directory, flags, names).await
+        Self::start(url, directory, flags, names, limits).await
     }
 
     pub async fn on_postgres(flags: &[&str]) -> Option<Self> {
@@ -85,20 +94,20 @@ impl App {
 
     pub async fn on_postgres_asking(flags: &[&str], names: Names) -> Option<Self> {
         let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
-        Some(Self::start(url, tempfile::tempdir().unwrap(), flags, names).await)
+        Some(Self::start(url, tempfile::tempdir().unwrap(), flags, names, Limits::default()).await)
     }
 
-    async fn start(database_url: String, directory: TempDir, flags: &[&str], names: Names) -> Self {
+    async fn start(database_url: String, directory: TempDir, flags: &[&str], names: Names, limits: Limits) -> Self {
         choose_tls_provider();
         let clock = Clock::manual("2026-11-21T09:30:00Z".parse().unwrap());
-        let server = Server::start_asking(serve_flags(&database_url, flags), clock.clone(), names).await.unwrap();
+        let server = Server::start_within(serve_flags(&database_url, flags), clock.clone(), names, limits).await.unwrap();
         let base = format!("http://{}", server.address);
         Self { server, base, clock, database_url, http: Client::new(), _directory: directory }
     }
 
     /// Another server on the same database, as a second node.
     pub async fn second_node(&self, flags: &[&str]) -> Self {
-        Self::start(self.database_url.clone(), tempfile::tempdir().unwrap(), flags, Names::System).await
+        Self::start(self.database_url.clone(), tempfile::tempdir().unwrap(), flags, Names::System, Limits::default()).await
     }
 
     pub fn platform(&self) -> Api {

@@ -1,0 +1,89 @@
+//! Work that goes on beside the requests: begun again where it ends before its time, and told of while it is down.
+
+use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// How long work that has ended is left alone; doubled each time it ends again soon.
+const RESPITE: Duration = Duration::from_secs(1);
+/// The longest of these pauses, and what work has to go on for to begin with the shortest again.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Which work is down.
+#[derive(Default)]
+pub struct Background(Mutex<BTreeSet<&'static str>>);
+
+impl Background {
+    /// The names of what is down now.
+    #[must_use]
+    pub fn down(&self) -> Vec<&'static str> {
+        self.names().iter().copied().collect()
+    }
+
+    /// Keeps `work` going until `stopped` says so, and until it ends after that: it is begun again, after a pause, whenever it
+    /// panics or ends by itself. While it is down it has this name.
+    pub async fn keep_up<W: Future<Output = ()>>(&self, name: &'static str, mut stopped: watch::Receiver<bool>, work: impl Fn() -> W) {
+        let mut pause = RESPITE;
+        loop {
+            let began = Instant::now();
+            let ended = AssertUnwindSafe(work()).catch_unwind().await;
+            if *stopped.borrow() {
+                return;
+            }
+            if began.elapsed() >= LONGEST {
+                pause = RESPITE;
+            }
+            let has_panicked = ended.is_err();
+            tracing::error!(name, has_panicked, seconds = pause.as_secs(), "background work has ended and is begun again after a pause");
+            metrics::counter!("vestibule_background_restarts_total", "name" => name).increment(1);
+            self.names().insert(name);
+            tokio::select! {
+                // A sender that has gone means the end, too.
+                _ = stopped.wait_for(|is_stopped| *is_stopped) => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+            pause = LONGEST.min(2 * pause);
+            self.names().remove(name);
+        }
+    }
+
+    fn names(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_ends_is_begun_again_after_a_pause_that_grows() {
+        let (stop, stopped) = watch::channel(false);
+        let (background, begun) = (Background::default(), Cell::new(0));
+        let began = Instant::now();
+        let work = || async {
+            begun.set(begun.get() + 1);
+            match begun.get() {
+                1 => panic!("the first"),
+                2 | 3 => {}
+                _ => {
+                    stop.send_replace(true);
+                }
+            }
+        };
+        let look = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            assert_eq!(background.down(), ["work"]);
+        };
+        tokio::join!(background.keep_up("work", stopped, work), look);
+        assert_eq!((begun.get(), background.down()), (4, Vec::new()));
+        assert_eq!(began.elapsed(), Duration::from_secs(1 + 2 + 4));
+    }
+}
