@@ -30,12 +30,12 @@ impl Background {
     pub async fn keep_up<W: Future<Output = ()>>(&self, name: &'static str, mut stopped: watch::Receiver<bool>, work: impl Fn() -> W) {
         let mut pause = RESPITE;
         loop {
-            let began = Instant::now();
+            let start = Instant::now();
             let ended = AssertUnwindSafe(work()).catch_unwind().await;
             if *stopped.borrow() {
                 return;
             }
-            if began.elapsed() >= LONGEST {
+            if start.elapsed() >= LONGEST {
                 pause = RESPITE;
             }
             let has_panicked = ended.is_err();
@@ -67,7 +67,7 @@ mod tests {
     async fn work_that_ends_is_begun_again_after_a_pause_that_grows() {
         let (stop, stopped) = watch::channel(false);
         let (background, begun) = (Background::default(), Cell::new(0));
-        let began = Instant::now();
+        let start = Instant::now();
         let work = || async {
             begun.set(begun.get() + 1);
             match begun.get() {
@@ -84,6 +84,6 @@ mod tests {
         };
         tokio::join!(background.keep_up("work", stopped, work), look);
         assert_eq!((begun.get(), background.down()), (4, Vec::new()));
-        assert_eq!(began.elapsed(), Duration::from_secs(1 + 2 + 4));
+        assert_eq!(start.elapsed(), Duration::from_secs(1 + 2 + 4));
     }
 }

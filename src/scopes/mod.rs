@@ -41,15 +41,13 @@ store::statements! {
         on conflict do nothing";
     /// Takes assignments back.
     REMOVE = "delete from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 and target_kind = ?4 and target_id = any(?5)";
-    /// Takes properties from whichever portals they are assigned to. Asked for in a query of its own, the assignments are
-    /// found by their targets; SQLite would look through those of all portals for what a deletion alone says.
-    CLEAR_PORTAL = "delete from entity_scope where (organization_id, entity_type, entity_id, target_kind, target_id) in (
-        select organization_id, entity_type, entity_id, target_kind, target_id from entity_scope
-        where organization_id = ?1 and target_kind = 'property' and target_id = any(?2) and entity_type = 'portal_settings')";
-    /// Takes back every assignment to a target, found in the same way.
-    FORGET = "delete from entity_scope where (organization_id, entity_type, entity_id, target_kind, target_id) in (
-        select organization_id, entity_type, entity_id, target_kind, target_id from entity_scope
-        where organization_id = ?1 and target_kind = ?2 and target_id = any(?3))";
+    /// Takes properties from whichever portals they are assigned to. Left to itself, SQLite looks through the assignments of
+    /// all portals.
+    CLEAR_PORTAL = "delete from entity_scope indexed by entity_scope_by_target
+        where organization_id = ?1 and target_kind = 'property' and target_id = any(?2) and entity_type = 'portal_settings'";
+    /// Takes back every assignment to a target.
+    FORGET = "delete from entity_scope indexed by entity_scope_by_target
+        where organization_id = ?1 and target_kind = ?2 and target_id = any(?3)";
 }
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {

@@ -211,19 +211,15 @@ pub(super) fn settle(tx: &mut Transaction<'_>, service: &Service, claim: &Claim,
     if !replaces_hand_written && stored.is_some_and(|stored| !stored.is_machine_translated) {
         return Ok(Outcome::Kept);
     }
-    match uses::fitting(&mut context, *translation, text)? {
-        Some(text) => {
-            super::write(&mut context, *translation, language, &text, true, stored)?;
-            Ok(Outcome::Written)
-        }
-        None => {
-            // Half a sentence is none, and what is there is of an older text: guests read the English one.
-            if stored.is_some() {
-                super::take_back(&mut context, *translation, language)?;
-            }
-            Ok(Outcome::TooLong)
-        }
+    if let Some(text) = uses::fitting(&mut context, *translation, text)? {
+        super::write(&mut context, *translation, language, &text, true, stored)?;
+        return Ok(Outcome::Written);
     }
+    // Half a sentence is none, and what is there is of an older text: guests read the English one.
+    if stored.is_some() {
+        super::take_back(&mut context, *translation, language)?;
+    }
+    Ok(Outcome::TooLong)
 }
 
 /// Notes that an attempt failed; the next one is at `next`. Nothing is noted where the claim no longer holds.

@@ -98,13 +98,13 @@ async fn who_asks_for_nothing_is_let_go() {
     let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
     let (begun, headers) = ([PREFACE, &settings].concat(), [PREFACE, &settings, &[0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82]].concat());
     let said: [&[u8]; 8] = [b"", b"P", &PREFACE[..12], PREFACE, &begun, &headers, b"GET /healthz HTTP/1.1\r\nhost", HEALTH];
-    let began = Instant::now();
+    let start = Instant::now();
     let ends = join_all(said.map(async |said| rest(&mut connect(&app, said).await).await)).await;
     assert!(ends[7].starts_with(b"HTTP/1.1 200"), "what is whole is answered first");
     // It answers pings, and asks for nothing.
     let (_send, polite) = http2(&app, 1_000).await;
     timeout(SOON, polite).await.expect("it is told to go").unwrap();
-    assert!(began.elapsed() > MOMENT);
+    assert!(start.elapsed() > MOMENT);
     assert!(other_half(busy).await.starts_with("HTTP/1.1 201"), "a request under way is not silence");
 }
 
@@ -157,7 +157,7 @@ async fn who_does_not_read_is_let_go() {
     // More than the kernel takes is asked for, and nothing read.
     let began = Instant::now();
     while stream.write_all(b"\r\n").await.is_ok() {
-        assert!(began.elapsed() < SOON, "the connection ends");
+        assert!(start.elapsed() < SOON, "the connection ends");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(health(&app).await, 200);
@@ -181,7 +181,7 @@ async fn who_reads_nothing_at_all_is_let_go() {
     let began = Instant::now();
     let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
     while stream.write_all(&ping).await.is_ok() {
-        assert!(began.elapsed() < SOON, "the connection ends");
+        assert!(start.elapsed() < SOON, "the connection ends");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -232,7 +232,7 @@ async fn what_waits_to_be_sent_has_a_bound() {
     connection.abort();
     let began = Instant::now();
     while app.api(&token).get("/portals").await.status != 200 {
-        assert!(began.elapsed() < SOON);
+        assert!(start.elapsed() < SOON);
     }
     // A reader that takes what it asked for never meets the bound.
     for _ in 0..3 {
@@ -260,5 +260,5 @@ async fn the_end_does_not_wait_for_who_does_not_read() {
     let _silent = [connect(&app, b"").await, connect(&app, b"P").await, connect(&app, PREFACE).await];
     let began = Instant::now();
     app.server.stop().await;
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }

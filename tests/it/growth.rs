@@ -10,7 +10,7 @@ use crate::support::{Api, App, Org, new_id, on_both};
 /// The heaviest transaction of a request.
 async fn effort(app: &App, request: impl Future<Output = crate::support::Answer>) -> Effort {
     let store = &app.server.service.store;
-    store.heaviest();
+    let _ = store.heaviest();
     request.await.data();
     store.heaviest()
 }

@@ -52,7 +52,7 @@ impl Server {
     }
 
     /// Reads and writes, each answered; then an orderly end.
-    async fn is_of_use(mut self, requests: usize) -> String {
+    async fn serves(mut self, requests: usize) -> String {
         let [_, _, token] = self.key().await;
         for number in 0..requests {
             self.ask(Method::POST, "/api/v1/portals", &token, Some(json!({ "name": format!("P{number}") }))).await.data();
@@ -97,7 +97,7 @@ async fn a_log_that_is_closed_or_full_costs_lines_and_nothing_else() {
     drop(reader);
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     for log in [Stdio::from(closed), Stdio::from(full)] {
-        let metrics = Server::start(log).is_of_use(20).await;
+        let metrics = Server::start(log).serves(20).await;
         let lost = metrics.lines().find_map(|line| line.strip_prefix("vestibule_log_lines_lost_total ")).unwrap();
         assert!(lost.parse::<u64>().unwrap() > 20, "{lost}");
     }
@@ -107,7 +107,7 @@ async fn a_log_that_is_closed_or_full_costs_lines_and_nothing_else() {
 async fn nobody_waits_for_whoever_does_not_read_the_log() {
     let (reader, log) = std::io::pipe().unwrap();
     // More than twice what a pipe holds.
-    Server::start(log).is_of_use(250).await;
+    Server::start(log).serves(250).await;
     drop(reader);
 }
 
@@ -126,7 +126,7 @@ async fn standard_output_may_be_closed() {
         let listening = lines.iter().find(|line| line["message"] == "listening");
         server.base = listening.map(|line| format!("http://{}", line["address"].as_str().unwrap())).unwrap_or_default();
     }
-    server.is_of_use(1).await;
+    server.serves(1).await;
 }
 
 fn lines(log: &mut File) -> Vec<Value> {
@@ -148,7 +148,7 @@ async fn the_line_of_a_request_says_whose_it_was_and_no_token() {
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let request = server.http.post(format!("{}/mcp", server.base)).bearer_auth(&token).json(&ping);
     Answer::of(request.header("accept", "application/json, text/event-stream")).await;
-    server.is_of_use(1).await;
+    server.serves(1).await;
     let lines = lines(&mut log);
     let credential = format!("key:{key}");
     for (operation, status, count) in [("listPortals", 200, 2), ("createPortal", 400, 1), ("mcp", 200, 1)] {

@@ -78,24 +78,24 @@ on_both! {
     async fn what_is_listed_is_named(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        let (named, unnamed) = (org.record("tag", json!({ "name": "Sea view" })).await, org.record("tag", json!({ "name": "" })).await);
-        let flat = org.record("property", json!({ "name": "Casa Azul", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [named] })).await;
-        let other = org.record("property", json!({ "name": "Casa Mar", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [named] })).await;
+        let (called, nameless) = (org.record("tag", json!({ "name": "Sea view" })).await, org.record("tag", json!({ "name": "" })).await);
+        let flat = org.record("property", json!({ "name": "Casa Azul", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [called] })).await;
+        let other = org.record("property", json!({ "name": "Casa Mar", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [called] })).await;
         let group = org.group().await;
         let portal = portal(&api, "First").await;
         let step = api.post("/precheck-steps", json!({ "nickname": "Step", "stepType": "main" })).await.data()["id"].clone();
-        let targets = json!({ "propertyIds": [flat, other], "propertyGroupIds": [group], "tagIds": [named, unnamed], "portalSettingsIds": [portal] });
+        let targets = json!({ "propertyIds": [flat, other], "propertyGroupIds": [group], "tagIds": [called, nameless], "portalSettingsIds": [portal] });
         let mut body = json!({ "entityType": "precheck_step", "entityId": step });
         body.as_object_mut().unwrap().extend(targets.as_object().unwrap().clone());
         let path = format!("/entity-scopes?entityType=precheck_step&entityId={}", step.as_str().unwrap());
         let mut names = json!({});
-        for (id, name) in [(flat, "Casa Azul"), (other, "Casa Mar"), (group, "District"), (named, "Sea view"), (unnamed, ""), (portal.parse().unwrap(), "First")] {
+        for (id, name) in [(flat, "Casa Azul"), (other, "Casa Mar"), (group, "District"), (called, "Sea view"), (nameless, ""), (portal.parse().unwrap(), "First")] {
             names[id.to_string()] = name.into();
         }
         assert_eq!(api.post("/entity-scopes", body).await.data()["names"], names);
         assert_eq!(api.get(&path).await.data()["names"], names);
         let limited = org.limited(&[flat]).await.get(&path).await.data();
-        let seen = json!({ flat.to_string(): "Casa Azul", named.to_string(): "Sea view" });
+        let seen = json!({ flat.to_string(): "Casa Azul", called.to_string(): "Sea view" });
         assert_eq!((&limited["names"], arrays(limited.clone())["propertyIds"].clone()), (&seen, json!([flat])));
     }
 

@@ -265,10 +265,8 @@ impl Pool {
             Ok(Ok(value)) => {
                 let committed = connection.end("commit");
                 let is_over = committed.is_ok();
-                let refused = |failure: Failure| match connection.link.is_lost() {
-                    true => Error::Unknown(failure.to_string()),
-                    false => failure.into(),
-                };
+                let refused =
+                    |failure: Failure| if connection.link.is_lost() { Error::Unknown(failure.to_string()) } else { failure.into() };
                 (Ok(committed.map(|()| value).map_err(|failure| E::from(refused(failure)))), is_over)
             }
             Ok(Err(error)) => (Ok(Err(error)), connection.end("rollback").is_ok()),

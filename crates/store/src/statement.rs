@@ -2,7 +2,7 @@
 //!
 //! A statement is written with `?1 ?2 …` and, where a list is a parameter, `= any(?3)`. PostgreSQL gets `$1 $2 …`;
 //! SQLite gets `in rarray(?3)`. Row locks (`for update skip locked`, `for no key update`, `for key share`) are written
-//! as PostgreSQL has them.
+//! as PostgreSQL has them, and the index that SQLite is to use (`indexed by …`) as SQLite has it.
 
 use std::sync::OnceLock;
 
@@ -34,13 +34,23 @@ impl Statement {
     }
 
     pub(crate) fn postgres(&self) -> &str {
-        self.postgres.get_or_init(|| self.text.replace('?', "$"))
+        self.postgres.get_or_init(|| without_chosen_indexes(self.text).replace('?', "$"))
     }
 }
 
 /// A statement for SQLite, which has no row locks and no use for them: whoever writes there is alone.
 fn without_row_locks(text: &str) -> String {
     ROW_LOCKS.iter().fold(text.to_owned(), |text, lock| text.replace(lock, ""))
+}
+
+/// A statement for PostgreSQL, which chooses its indexes by what is in the tables.
+fn without_chosen_indexes(text: &str) -> String {
+    let (mut plain, mut rest) = (String::new(), text);
+    while let Some((before, named)) = rest.split_once(" indexed by ") {
+        plain.push_str(before);
+        rest = named.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+    }
+    plain + rest
 }
 
 /// Declares the statements of a file, and `STATEMENTS`, the list of them.
@@ -70,6 +80,13 @@ mod tests {
         let statement = Statement::new("select 1 from t where a = ?1 and b = any(?2) and c = ?10");
         assert_eq!(statement.sqlite(), "select 1 from t where a = ?1 and b in rarray(?2) and c = ?10");
         assert_eq!(statement.postgres(), "select 1 from t where a = $1 and b = any($2) and c = $10");
+    }
+
+    #[test]
+    fn only_sqlite_is_told_which_index_to_use() {
+        let removal = Statement::new("delete from t indexed by t_by_a where a = ?1");
+        assert_eq!(removal.sqlite(), "delete from t indexed by t_by_a where a = ?1");
+        assert_eq!(removal.postgres(), "delete from t where a = $1");
     }
 
     #[test]
