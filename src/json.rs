@@ -403,7 +403,7 @@ mod tests {
             ("123456789012345678901.5E1", "1234567890123456789015"),
             ("1e-400", &format!("0.{}1", "0".repeat(399))),
         ] {
-            let text = format!(r#"{{"a":[{{"b\\"":true}},{number}],"c":"{number}"}}"#);
+            let text = format!(r#"{{"a":[{{"b\\":true}},{number}],"c":"{number}"}}"#);
             let document = read_kept(&text).unwrap();
             assert_eq!(write_kept(&document).unwrap(), text.replacen(number, plain, 1));
             assert_eq!(rounded(&document["a"][1]), parse(number.as_bytes()).ok());

@@ -97,8 +97,8 @@ fn start_among(blocks: &[Block], offset: i64) -> Start {
 
 /// Notes that records of a kind have been removed, and that others are about to be inserted.
 pub(super) fn note(context: &mut Context<'_, '_>, kind: Kind, mut added: Vec<Place>, removed: &[Place]) -> Result<()> {
-    let Some(least) = added.iter().chain(removed).min().copied() else { return Ok(()) };
-    let rows = context.rows(&BLOCKS_FROM, values![kind.name(), least.0, least.1])?;
+    let Some(earliest) = added.iter().chain(removed).min().copied() else { return Ok(()) };
+    let rows = context.rows(&BLOCKS_FROM, values![kind.name(), earliest.0, earliest.1])?;
     let mut blocks = rows.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
     // What lies at the end of the order matters where the last block may be full.
     let may_fill = blocks.last().is_some_and(|block| block.records + i64::try_from(added.len()).unwrap_or(i64::MAX) >= FULL);

@@ -340,6 +340,7 @@ impl Kind {
                 "propertyId": flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00.000Z", "overallRating": 5, "photoUrls": [],
             }),
             Self::PaymentAccount => json!({ "name": "Main account", "isActive": true, "isDefault": true }),
+            Self::CustomUrl => json!({ "host": "stay.example.com", "isGuestPortal": true }),
             Self::Instruction => json!({ "scopeId": flat, "title": "Ring the bell", "position": 0 }),
             _ => json!({ "name": self.label() }),
         };

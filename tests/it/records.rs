@@ -150,7 +150,7 @@ on_both! {
         let state = || async {
             let id = org.id;
             let read = app.server.service.store.read(move |tx| {
-                let count = |tx: &mut store::Transaction<'_>, statement| Ok::<i64, store::Error>(tx.row(statement, &[id.into()])?.unwrap().get(0)?);
+                let count = |tx: &mut store::Transaction<'_>, statement| tx.row(statement, &[id.into()])?.unwrap().get::<i64>(0);
                 let row = tx.row(&STATE, &[id.into()])?.unwrap();
                 Ok::<_, store::Error>((row.get::<i64>(0)?, row.get::<i64>(1)?, count(tx, &DELIVERIES)?, count(tx, &TIMERS)?))
             });
