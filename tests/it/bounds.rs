@@ -11,9 +11,6 @@ use crate::support::{Answer, Api, App, new_id, on_both};
 const EXEMPT: &[(&str, &str)] = &[
     ("saveStepAnswers answers", "a stay has at most 1 MiB of answers in all"),
     ("setTranslationEntry language", "judged in the operation, since a malformed one in a path is 404"),
-    ("updateEntityScopes", "ids that are looked up as one set, as many as a body holds"),
-    ("addEntityScopes", "ids that are looked up as one set, as many as a body holds"),
-    ("removeEntityScopes", "ids that are looked up as one set, as many as a body holds"),
 ];
 
 /// A stay token is compared with those there are, and never kept.

@@ -155,7 +155,7 @@ async fn who_does_not_read_is_let_go() {
     let asked = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(200);
     let mut stream = connect(&app, asked.as_bytes()).await;
     // More than the kernel takes is asked for, and nothing read.
-    let began = Instant::now();
+    let start = Instant::now();
     while stream.write_all(b"\r\n").await.is_ok() {
         assert!(start.elapsed() < SOON, "the connection ends");
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -178,7 +178,7 @@ async fn who_reads_nothing_at_all_is_let_go() {
         let head = [0, 0, u8::try_from(block.len()).unwrap(), 1, 5, 0, 0, 0, 2 * number + 1];
         stream.write_all(&[&head[..], &block].concat()).await.unwrap();
     }
-    let began = Instant::now();
+    let start = Instant::now();
     let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
     while stream.write_all(&ping).await.is_ok() {
         assert!(start.elapsed() < SOON, "the connection ends");
@@ -230,7 +230,7 @@ async fn what_waits_to_be_sent_has_a_bound() {
     assert!(metrics.contains("\nvestibule_unsent_bytes 3"), "{metrics}");
     drop((stuck, send));
     connection.abort();
-    let began = Instant::now();
+    let start = Instant::now();
     while app.api(&token).get("/portals").await.status != 200 {
         assert!(start.elapsed() < SOON);
     }
@@ -258,7 +258,7 @@ async fn the_end_does_not_wait_for_who_does_not_read() {
     let asked = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(200);
     let _unread = connect(&app, asked.as_bytes()).await;
     let _silent = [connect(&app, b"").await, connect(&app, b"P").await, connect(&app, PREFACE).await];
-    let began = Instant::now();
+    let start = Instant::now();
     app.server.stop().await;
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }

@@ -125,6 +125,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::unnecessary_wraps, reason = "it is what the store takes")]
     fn share(number: u128) -> Share {
         Some(Uuid::from_u128(number))
     }

@@ -35,6 +35,7 @@ fn open() -> Opened {
     Opened { store: Store::open(&url, &migrations()).unwrap(), url, directory }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is what the store takes")]
 fn share(number: u128) -> Share {
     Some(Uuid::from_u128(number))
 }
