@@ -107,8 +107,11 @@ async fn platform_keys_come_from_a_file_a_key_a_line() {
     let keys = place.file("keys", "pk_one\n");
     let server = place.serve(&["--platform-key", "pk_flag"], &[("VESTIBULE_PLATFORM_KEY_FILE", &keys)]);
     assert_eq!(server.lets_in(&["pk_flag", "pk_one"]).await, [true, false], "a flag comes first");
+    // A database is served by one process at a time.
+    drop(server);
     let server = place.serve(&[], &[("VESTIBULE_PLATFORM_KEY", Path::new("pk_one\npk_two"))]);
     assert_eq!(server.lets_in(&["pk_one", "pk_two"]).await, [true, true]);
+    drop(server);
     let server = place.serve(&[], &[("VESTIBULE_PLATFORM_KEY", Path::new(""))]);
     assert_eq!(server.lets_in(&[""]).await, [false], "an empty key is none");
 }

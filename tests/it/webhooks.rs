@@ -16,7 +16,7 @@ with_receiver! {
         let created = subscribe(&api, "reservation.created", &receiver.url).await;
         let flat = org.property(None, &[]).await;
         let pushed = org.sync(json!([{ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat)) }])).await.data();
-        assert_eq!(pushed, json!({ "applied": 1, "events": 1 }));
+        assert_eq!(pushed, json!({ "applied": 1, "events": 1, "warnings": [] }));
         let delivery = receiver.next().await;
         assert_eq!(delivery.header("user-agent"), "Vestibule-Webhooks/1");
         assert_eq!(delivery.header("content-type"), "application/json");
