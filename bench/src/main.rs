@@ -10,16 +10,13 @@ mod bare;
 mod city;
 mod client;
 mod growth;
-mod keys;
 mod library;
 mod load;
-mod machine;
 mod measure;
 mod post;
 mod postgres;
 mod reads;
 mod receiver;
-mod report;
 mod rows;
 mod server;
 mod setup;
@@ -29,6 +26,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
+use bench::{keys, machine, report};
 use clap::{Parser, Subcommand, ValueEnum};
 
 use growth::Curve;

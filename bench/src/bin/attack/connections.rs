@@ -1,0 +1,187 @@
+//! Clients that hold on to connections: they say nothing, do not read, or dribble.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bench::machine;
+use http::Method;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+
+use crate::crowd::{crowd, grouped};
+use crate::neighbours;
+use crate::stage::Stage;
+
+/// Silent connections, more than the service has places for.
+const SILENT: usize = 9_000;
+/// Addresses they come from, so that none has too many for itself.
+const ADDRESSES: usize = 5;
+/// Files that are kept for something else.
+const FILES: usize = 1_000;
+/// Connections that do not read.
+const UNREAD: usize = 40;
+/// Streams of one, as many as the service lets it have.
+const STREAMS: u8 = 32;
+/// Requests that one sends before it would read.
+const PIPELINED: usize = 200;
+/// Connections with a body that does not end.
+const SLOW: usize = 500;
+/// The pause between two bytes.
+const DRIBBLE: Duration = Duration::from_millis(250);
+/// The pause before a connection that was closed is opened again.
+const REOPEN: Duration = Duration::from_millis(250);
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const DOCUMENT: &str = "/api/v1/openapi.json";
+
+/// Connections that are open now, and were at the most and in all.
+#[derive(Debug, Default)]
+struct Open {
+    now: AtomicUsize,
+    most: AtomicUsize,
+    all: AtomicUsize,
+}
+
+/// One of them, as long as it is there.
+struct Counted(Arc<Open>);
+
+impl Open {
+    fn one(self: &Arc<Self>) -> Counted {
+        self.all.fetch_add(1, Ordering::Relaxed);
+        self.most.fetch_max(self.now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        Counted(self.clone())
+    }
+
+    fn told(&self, what: &str) -> String {
+        let [most, all] = [&self.most, &self.all].map(|count| grouped(count.load(Ordering::Relaxed).try_into().unwrap_or(u64::MAX)));
+        format!("{most} {what} at once, {all} in all")
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A connection from one of some loopback addresses, kept until the other side ends it.
+async fn hold(
+    address: SocketAddr,
+    who: usize,
+    open: Arc<Open>,
+    act: impl AsyncFnOnce(&mut TcpStream) -> std::io::Result<()>,
+) -> Option<u16> {
+    let from = Ipv4Addr::new(127, 0, 0, u8::try_from(2 + who % ADDRESSES).ok()?);
+    let socket = TcpSocket::new_v4().ok()?;
+    socket.bind((from, 0).into()).ok()?;
+    let mut stream = socket.connect(address).await.ok()?;
+    let counted = open.one();
+    // That it is closed is what is waited for.
+    drop(act(&mut stream).await);
+    drop((stream, counted));
+    tokio::time::sleep(REOPEN).await;
+    Some(200)
+}
+
+/// Reads and forgets until the other side ends it.
+async fn ignore(stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut ignored = vec![0; 16 << 10];
+    while stream.read(&mut ignored).await? > 0 {}
+    Ok(())
+}
+
+/// Neither reads nor lets go, until the other side ends it.
+async fn ignore_unread(stream: &mut TcpStream, said: &[u8]) -> std::io::Result<()> {
+    loop {
+        tokio::time::sleep(DRIBBLE).await;
+        stream.write_all(said).await?;
+    }
+}
+
+pub async fn silence(stage: &mut Stage) -> anyhow::Result<String> {
+    let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
+    let count = SILENT.min(machine::open_files()?.saturating_sub(FILES));
+    let end = stage.begin();
+    let held = open.clone();
+    crowd(count, end, move |who, _| {
+        let said = [&b""[..], b"P", &PREFACE[..12]][who % 3];
+        let say = async move |stream: &mut TcpStream| {
+            stream.write_all(said).await?;
+            ignore(stream).await
+        };
+        hold(address, who, open.clone(), say)
+    })
+    .await;
+    Ok(held.told("connections"))
+}
+
+/// What opens an HTTP/2 connection with closed windows, and asks for something on every stream.
+fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
+    // SETTINGS: an initial window of nothing.
+    let mut said = [PREFACE, &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]].concat();
+    // GET, http, and three literals without Huffman's code: the path, the authority, the credential.
+    let mut block = vec![0x82, 0x86];
+    for (name, value) in [(&[0x04][..], path), (&[0x01], "x"), (&[0x0f, 0x08], &format!("Bearer {token}"))] {
+        block.extend([name, &[u8::try_from(value.len())?], value.as_bytes()].concat());
+    }
+    anyhow::ensure!(block.len() < 256, "too long for one byte");
+    for number in 0..STREAMS {
+        said.extend([&[0, 0, u8::try_from(block.len())?, 1, 5, 0, 0, 0, 2 * number + 1], &block[..]].concat());
+    }
+    Ok(said)
+}
+
+/// Has connections ask for something and not read it, in both protocols.
+async fn not_read(stage: &mut Stage, path: &str, token: &str) -> anyhow::Result<String> {
+    let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
+    let streams: Arc<[u8]> = closed_windows(path, token)?.into();
+    let pipelined = format!("GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n").repeat(PIPELINED);
+    let pipelined: Arc<[u8]> = pipelined.into_bytes().into();
+    let end = stage.begin();
+    let held = open.clone();
+    crowd(UNREAD, end, move |who, _| {
+        let (is_http2, said) = if who % 2 == 0 { (true, streams.clone()) } else { (false, pipelined.clone()) };
+        let ask = async move |stream: &mut TcpStream| {
+            stream.write_all(&said).await?;
+            // The frames are read, their bodies never come; or nothing is read at all.
+            if is_http2 { ignore(stream).await } else { ignore_unread(stream, b"\r\n").await }
+        };
+        hold(address, who, open.clone(), ask)
+    })
+    .await;
+    Ok(format!("{}, half with {STREAMS} streams, half with {PIPELINED} requests", held.told("connections")))
+}
+
+pub async fn unread(stage: &mut Stage) -> anyhow::Result<String> {
+    not_read(stage, DOCUMENT, "none").await
+}
+
+pub async fn unread_lists(stage: &mut Stage) -> anyhow::Result<String> {
+    let bytes = neighbours::heavy_list(&stage.neighbour).await?;
+    let token = stage.neighbour.key.token().to_owned();
+    let held = not_read(stage, neighbours::MANUALS, &token).await?;
+    Ok(format!("{held} for {} KB", grouped(bytes / 1_000)))
+}
+
+pub async fn slow_bodies(stage: &mut Stage) -> anyhow::Result<String> {
+    let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
+    let portal = stage.neighbour.key.created("/api/v1/portals", json!({ "name": "Slow" })).await?;
+    let token = stage.neighbour.key.token();
+    let head = format!("{} /api/v1/portals/{portal} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n", Method::PATCH);
+    let head: Arc<str> = format!("{head}content-type: application/json\r\ncontent-length: 100000\r\n\r\n{{").into();
+    let end = stage.begin();
+    let (held, begun) = (open.clone(), Instant::now());
+    crowd(SLOW, end, move |who, _| {
+        let head = head.clone();
+        let dribble = async move |stream: &mut TcpStream| {
+            stream.write_all(head.as_bytes()).await?;
+            ignore_unread(stream, b" ").await
+        };
+        hold(address, who, open.clone(), dribble)
+    })
+    .await;
+    Ok(format!("{}, for {:.0} s", held.told("connections"), begun.elapsed().as_secs_f64()))
+}

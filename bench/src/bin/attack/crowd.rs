@@ -1,0 +1,81 @@
+//! Many who do the same thing at once.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+/// How often one of them does it at the most.
+const MOST: u64 = 1_000_000;
+/// What one waits that got no answer at all.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How often what was answered; 0 is no answer.
+pub type Tally = BTreeMap<u16, u64>;
+
+/// Has so many do something over and over until a moment: who, and how often it was done before. It tells the status that
+/// was answered, if there was an answer. What is under way at that moment is given up.
+pub async fn crowd<F>(count: usize, until: Instant, act: impl Fn(usize, u64) -> F + Clone + Send + 'static) -> Tally
+where
+    F: Future<Output = Option<u16>> + Send + 'static,
+{
+    let mut running = JoinSet::new();
+    for who in 0..count {
+        let act = act.clone();
+        running.spawn(async move {
+            let mut tally = Tally::new();
+            for round in 0..MOST {
+                let Ok(answered) = tokio::time::timeout_at(until.into(), act(who, round)).await else { break };
+                *tally.entry(answered.unwrap_or_default()).or_default() += 1;
+                if answered.is_none() {
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+            tally
+        });
+    }
+    let mut all = Tally::new();
+    for (status, count) in running.join_all().await.into_iter().flatten() {
+        *all.entry(status).or_default() += count;
+    }
+    all
+}
+
+/// A tally in words: `1,200 × 201, 3 × 503`.
+pub fn told(tally: &Tally) -> String {
+    let told = tally.iter().map(|(status, count)| match status {
+        0 => format!("{} unanswered", grouped(*count)),
+        status => format!("{} × {status}", grouped(*count)),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// A number whose digits are in groups of three.
+pub fn grouped(number: u64) -> String {
+    match (number / 1_000, number % 1_000) {
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{},{rest:03}", grouped(thousands)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_is_told_in_words() {
+        let tally = Tally::from([(0, 2), (201, 1_234_005), (503, 7)]);
+        assert_eq!(told(&tally), "2 unanswered, 1,234,005 × 201, 7 × 503");
+    }
+
+    #[tokio::test]
+    async fn a_crowd_stops_when_it_is_time() {
+        let until = Instant::now() + Duration::from_millis(50);
+        let tally = crowd(3, until, async |who, round| {
+            let pause = if round < 2 { Duration::ZERO } else { Duration::from_secs(60) };
+            tokio::time::sleep(pause).await;
+            (who > 0).then_some(200)
+        });
+        assert!(tally.await[&200] == 4);
+    }
+}

@@ -1,0 +1,90 @@
+//! Servers that end, in order or not, and one whose log nobody reads.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bench::keys::Keys;
+use bytes::Bytes;
+use http::Method;
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use crate::caller::Caller;
+use crate::crowd::{Tally, crowd, grouped, told};
+use crate::stage::Stage;
+
+/// Neighbours' clients that write meanwhile.
+const WRITERS: usize = 8;
+/// How long a server lives.
+const LIFE: Duration = Duration::from_millis(2_500);
+/// The longest that an orderly end may take.
+const END: Duration = Duration::from_secs(20);
+
+/// Has a neighbour write and read for all it is worth.
+fn load(key: Caller, keys: Keys, until: Instant) -> JoinHandle<Tally> {
+    tokio::spawn(crowd(WRITERS, until, move |who, _| {
+        let (key, name) = (key.clone(), keys.next().to_string());
+        async move {
+            // A category is changed, so that the list stays as long as it is.
+            let heard = if who % 2 == 0 {
+                key.send(
+                    Method::POST,
+                    "/api/v1/translations",
+                    Some(&name),
+                    json!({ "sourceTable": "manual", "text": name }).to_string().into(),
+                )
+                .await
+            } else {
+                key.send(Method::GET, "/api/v1/portals", None, Bytes::new()).await
+            };
+            heard.ok().map(|heard| heard.status)
+        }
+    }))
+}
+
+/// A moment that differs from time to time.
+fn moment(keys: &Keys) -> Duration {
+    LIFE + Duration::from_millis(u64::from(keys.next().as_bytes()[0]) * 4)
+}
+
+pub async fn kills(stage: &mut Stage) -> anyhow::Result<String> {
+    let (keys, end) = (stage.keys.clone(), stage.begin());
+    let load = load(stage.neighbour.key.clone(), keys.clone(), end);
+    let mut kills = 0;
+    while Instant::now() < end {
+        tokio::time::sleep(moment(&keys)).await;
+        stage.server.kill()?;
+        stage.server.restart()?;
+        kills += 1;
+    }
+    Ok(format!("{kills} kills; {WRITERS} neighbours: {}", told(&load.await?)))
+}
+
+pub async fn orderly(stage: &mut Stage) -> anyhow::Result<String> {
+    let (keys, end) = (stage.keys.clone(), stage.begin());
+    let load = load(stage.neighbour.key.clone(), keys.clone(), end);
+    let (mut ends, mut longest) = (0, Duration::ZERO);
+    while Instant::now() < end {
+        tokio::time::sleep(moment(&keys)).await;
+        let (status, took) = stage.server.terminate().await?;
+        if !status.success() || took > END {
+            stage.wrong.push(format!("{status} after {took:?}"));
+        }
+        stage.server.restart()?;
+        (ends, longest) = (ends + 1, longest.max(took));
+    }
+    Ok(format!("{ends} ends within {:.0} ms; {WRITERS} neighbours: {}", longest.as_secs_f64() * 1e3, told(&load.await?)))
+}
+
+pub async fn unread_log(stage: &mut Stage) -> anyhow::Result<String> {
+    let (keys, end) = (stage.keys.clone(), stage.begin());
+    let tally = load(stage.neighbour.key.clone(), keys, end).await?;
+    let ready: Arc<str> = "/readyz".into();
+    let status = stage.neighbour.key.get(&ready).await?.status;
+    if status != 200 {
+        stage.wrong.push(format!("{ready}: {status}"));
+    }
+    let metrics = stage.neighbour.key.get("/metrics").await?.text();
+    let lost = metrics.lines().find_map(|line| line.strip_prefix("vestibule_log_lines_lost_total ")?.parse().ok());
+    Ok(format!("{} lines lost; {WRITERS} neighbours: {}", grouped(lost.unwrap_or_default()), told(&tally)))
+}

@@ -1,0 +1,230 @@
+//! Neighbours: organizations, and a guest, that do what they may, and far too much of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::crowd::{crowd, grouped, told};
+use crate::organization::Organization;
+use crate::stage::Stage;
+
+pub const MANUALS: &str = "/api/v1/portal-manuals";
+const PORTALS: &str = "/api/v1/portals";
+
+/// Clients whose bodies are refused, and how long these are.
+const REFUSED: usize = 6;
+const LARGE: usize = 590_000;
+/// Manuals of a heavy list.
+const HEAVY: usize = 300;
+/// Readers of it.
+const READERS: usize = 20;
+/// The pause between two changes of it.
+const CHANGE: Duration = Duration::from_millis(100);
+/// Flats that are moved, and clients that move them.
+const FLATS: usize = 20_000;
+const MOVERS: usize = 4;
+/// Clients that send messages for one guest, and messages of a stay at the most.
+const GUESTS: usize = 16;
+const MESSAGES: usize = 200;
+/// Events of a sync whose receiver hangs, and of all of them at the most.
+const EVENTS: usize = 500;
+const MOST_EVENTS: usize = 100_000;
+/// Deliveries in a log that is deleted.
+const LOG: usize = 10_000;
+
+/// The next answer's status.
+async fn status(caller: crate::caller::Caller, method: Method, path: Arc<str>, body: Bytes) -> Option<u16> {
+    caller.send(method, &path, None, body).await.ok().map(|heard| heard.status)
+}
+
+/// A step as large as a body may be, all of it in order but for the texts that it names, which are not there.
+fn large_step(neighbour: &Organization) -> Value {
+    let option = json!({ "nameMlTextId": neighbour.new_id() });
+    let options: Vec<_> = std::iter::repeat_n(option, 100).collect();
+    let question = json!({ "kind": "single_select", "textMlTextId": neighbour.new_id(), "isRequired": true, "options": options });
+    let questions: Vec<_> = std::iter::repeat_n(question, 100).collect();
+    json!({ "stepType": "additional_questions", "nickname": "Large", "questions": questions })
+}
+
+pub async fn refused_bodies(stage: &mut Stage) -> anyhow::Result<String> {
+    let reader = stage.neighbour.key_with(&["view_properties", "view_guides"]).await?;
+    let portal = json!({ "name": "Large", "supportNotes": "x".repeat(LARGE) }).to_string();
+    let step = large_step(&stage.neighbour).to_string();
+    let sent = [step.len(), portal.len()].map(|length| length / 1_000);
+    let (portal, step) = (Bytes::from(portal), Bytes::from(step));
+    let (portals, steps): (Arc<str>, Arc<str>) = (PORTALS.into(), "/api/v1/precheck-steps".into());
+    let key = stage.neighbour.key.clone();
+    let end = stage.begin();
+    let tally = crowd(REFUSED, end, move |who, _| {
+        let (caller, path, body) = match who % 3 {
+            0 => (reader.clone(), portals.clone(), portal.clone()),
+            1 => (key.clone(), portals.clone(), portal.clone()),
+            _ => (key.clone(), steps.clone(), step.clone()),
+        };
+        status(caller, Method::POST, path, body)
+    })
+    .await;
+    stage.wrong.extend(tally.keys().filter(|status| (200..300).contains(*status)).map(|status| format!("a refusal: {status}")));
+    Ok(format!("{REFUSED} clients, bodies of {} and {} KB: {}", sent[0], sent[1], told(&tally)))
+}
+
+/// Makes manuals as long as they may be; how long their list is, in bytes.
+pub async fn heavy_list(neighbour: &Organization) -> anyhow::Result<u64> {
+    for number in 0..HEAVY {
+        let text = "Long ago. ".repeat(500);
+        let manual = json!({ "nickname": format!("Heavy {number}"), "title": "Long", "description": text, "internalDescription": text });
+        neighbour.key.created(MANUALS, manual).await?;
+    }
+    let listed = neighbour.key.get(MANUALS).await?;
+    anyhow::ensure!(listed.status == 200, "a list that cannot be read: {}", listed.status);
+    Ok(u64::try_from(listed.body.len())?)
+}
+
+pub async fn heavy_lists(stage: &mut Stage) -> anyhow::Result<String> {
+    let bytes = heavy_list(&stage.neighbour).await?;
+    let list = stage.neighbour.key.get(MANUALS).await?.data();
+    let manual: Arc<str> = format!("{MANUALS}/{}", list[0]["id"].as_str().context("a manual without an id")?).into();
+    let (key, list) = (stage.neighbour.key.clone(), Arc::<str>::from(MANUALS));
+    let end = stage.begin();
+    let reader = key.clone();
+    let reading = crowd(READERS, end, move |_, _| status(reader.clone(), Method::GET, list.clone(), Bytes::new()));
+    // What is remembered of a list is no answer any more once it is changed.
+    let changing = crowd(1, end, move |_, round| {
+        let (key, manual) = (key.clone(), manual.clone());
+        async move {
+            tokio::time::sleep(CHANGE).await;
+            let change = json!({ "data": { "iconName": format!("icon-{round}") } }).to_string();
+            status(key, Method::PATCH, manual, change.into()).await
+        }
+    });
+    let (reading, changing) = tokio::join!(reading, changing);
+    Ok(format!("{READERS} readers of {} KB: {}; changed: {}", grouped(bytes / 1_000), told(&reading), told(&changing)))
+}
+
+pub async fn moved_flats(stage: &mut Stage) -> anyhow::Result<String> {
+    let flats = stage.neighbour.flats(FLATS).await?;
+    let mut bodies = Vec::new();
+    for name in ["One", "Other"] {
+        let portal = stage.neighbour.key.created(PORTALS, json!({ "name": name })).await?;
+        let scopes = json!({ "entityType": "portal_settings", "entityId": portal, "propertyIds": flats });
+        bodies.push(Bytes::from(scopes.to_string()));
+    }
+    let key = stage.neighbour.key.clone();
+    let path: Arc<str> = "/api/v1/entity-scopes".into();
+    let end = stage.begin();
+    let tally = crowd(MOVERS, end, move |who, round| {
+        let body = bodies[(who + usize::from(round % 2 == 1)) % 2].clone();
+        status(key.clone(), Method::POST, path.clone(), body)
+    })
+    .await;
+    Ok(format!("{MOVERS} clients, {} flats each time: {}", grouped(u64::try_from(FLATS)?), told(&tally)))
+}
+
+pub async fn messages(stage: &mut Stage) -> anyhow::Result<String> {
+    let (stay, token) = stage.neighbour.stay().await?;
+    let path: Arc<str> = format!("/guest/v1/stays/{token}/messages").into();
+    let message = Bytes::from(json!({ "text": "x".repeat(6_000) }).to_string());
+    let guest = stage.neighbour.key.clone();
+    let end = stage.begin();
+    let tally = crowd(GUESTS, end, move |who, _| {
+        // Every fourth reads what is there.
+        let (method, body) = if who % 4 == 3 { (Method::GET, Bytes::new()) } else { (Method::POST, message.clone()) };
+        status(guest.clone(), method, path.clone(), body)
+    })
+    .await;
+    let path = format!("{}/reservations/{stay}/messages", stage.neighbour.path);
+    let kept = stage.neighbour.platform.ok(Method::GET, &path, Value::Null).await?;
+    let kept = kept.as_array().map_or(0, Vec::len);
+    if kept > MESSAGES {
+        stage.wrong.push(format!("{kept} messages in a stay"));
+    }
+    Ok(format!("{GUESTS} clients of one stay: {}; {kept} messages kept", told(&tally)))
+}
+
+/// A receiver that lets senders connect and says nothing; what it listens as, its URL, and how many came.
+async fn hanging(holding: &mut JoinSet<()>) -> anyhow::Result<(String, Arc<AtomicU64>)> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("https://{}/hook", listener.local_addr()?);
+    let came = Arc::<AtomicU64>::default();
+    let counted = came.clone();
+    holding.spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            held.push(stream);
+            // The service gives up after 10 s, and has fewer under way.
+            if held.len() > 4_096 {
+                held.remove(0);
+            }
+        }
+    });
+    Ok((url, came))
+}
+
+pub async fn hanging_receiver(stage: &mut Stage) -> anyhow::Result<String> {
+    let mut holding = JoinSet::new();
+    let (url, came) = hanging(&mut holding).await?;
+    stage.neighbour.subscribe(&url).await?;
+    let neighbour = stage.neighbour.clone();
+    let end = stage.begin();
+    let tally = crowd(1, end, move |_, round| {
+        let neighbour = neighbour.clone();
+        async move {
+            if usize::try_from(round).is_ok_and(|round| round >= MOST_EVENTS / EVENTS) {
+                std::future::pending::<()>().await;
+            }
+            tokio::time::sleep(CHANGE).await;
+            neighbour.tasks(EVENTS).await.ok().map(|()| 200)
+        }
+    })
+    .await;
+    let events = tally.get(&200).copied().unwrap_or_default() * u64::try_from(EVENTS)?;
+    let came = grouped(came.load(Ordering::Relaxed));
+    Ok(format!("{} events, {came} connections that hang, {} syncs unanswered", grouped(events), tally.get(&0).copied().unwrap_or_default()))
+}
+
+pub async fn long_logs(stage: &mut Stage) -> anyhow::Result<String> {
+    let mut holding = JoinSet::new();
+    let (url, _) = hanging(&mut holding).await?;
+    let (platform, keys) = (stage.platform(), stage.keys.clone());
+    let (mut rounds, mut refused, end) = (0_u64, 0, stage.begin());
+    let mut longest = Duration::ZERO;
+    while Instant::now() < end {
+        let passing = async {
+            let passing = Organization::new(platform.clone(), keys.clone()).await?;
+            let subscription = passing.subscribe(&url).await?;
+            passing.tasks(LOG).await?;
+            let begun = Instant::now();
+            let path = format!("/api/v1/webhook-subscriptions?id={subscription}");
+            passing.key.ok(Method::DELETE, &path, Value::Null).await?;
+            passing.platform.ok(Method::DELETE, &passing.path, Value::Null).await?;
+            anyhow::Ok((passing, begun.elapsed()))
+        };
+        match passing.await {
+            Ok((passing, took)) => {
+                (rounds, longest) = (rounds + 1, longest.max(took));
+                let status = passing.key.get(PORTALS).await?.status;
+                if status != 401 && status != 503 {
+                    stage.wrong.push(format!("the key of an erased organization: {status}"));
+                }
+            }
+            Err(error) => {
+                eprintln!("  {error:#}");
+                refused += 1;
+                tokio::time::sleep(CHANGE).await;
+            }
+        }
+    }
+    let log = grouped(u64::try_from(LOG)?);
+    Ok(format!(
+        "{rounds} times {log} deliveries; deleted and erased within {:.0} ms at the most; {refused} failed",
+        longest.as_secs_f64() * 1e3
+    ))
+}

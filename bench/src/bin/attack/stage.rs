@@ -1,0 +1,182 @@
+//! The scenarios, and how one is played.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use bench::keys::Keys;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::caller::Caller;
+use crate::organization::Organization;
+use crate::server::{PLATFORM_KEY, Server};
+use crate::table::Row;
+use crate::victim::Victim;
+use crate::{connections, ends, neighbours, swapped};
+
+/// How many of what was wrong are told on standard error.
+const TOLD: usize = 5;
+
+/// What all scenarios have in common.
+pub struct Ground {
+    binary: PathBuf,
+    scratch: PathBuf,
+    postgres: Option<String>,
+    length: Duration,
+    keys: Keys,
+}
+
+impl Ground {
+    pub fn new(binary: PathBuf, scratch: PathBuf, postgres: Option<String>, length: Duration) -> Self {
+        Self { binary, scratch, postgres, length, keys: Keys::default() }
+    }
+}
+
+/// What is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scenario {
+    Nothing,
+    Silence,
+    Unread,
+    UnreadLists,
+    SlowBodies,
+    RefusedBodies,
+    HeavyLists,
+    MovedFlats,
+    Messages,
+    HangingReceiver,
+    LongLogs,
+    SwappedIds,
+    Kills,
+    Ends,
+    UnreadLog,
+}
+
+impl Scenario {
+    pub const ALL: [Self; 15] = [
+        Self::Nothing,
+        Self::Silence,
+        Self::Unread,
+        Self::UnreadLists,
+        Self::SlowBodies,
+        Self::RefusedBodies,
+        Self::HeavyLists,
+        Self::MovedFlats,
+        Self::Messages,
+        Self::HangingReceiver,
+        Self::LongLogs,
+        Self::SwappedIds,
+        Self::Kills,
+        Self::Ends,
+        Self::UnreadLog,
+    ];
+
+    /// What the table calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing, to compare with",
+            Self::Silence => "connections that say nothing, `P` or half an HTTP/2 preface",
+            Self::Unread => "clients that do not read the document: closed HTTP/2 windows, pipelining",
+            Self::UnreadLists => "a neighbour who does not read long lists of their own",
+            Self::SlowBodies => "bodies that come byte by byte",
+            Self::RefusedBodies => "a neighbour whose large bodies are refused",
+            Self::HeavyLists => "a neighbour who reads and changes a heavy list",
+            Self::MovedFlats => "a neighbour who moves flats between portals",
+            Self::Messages => "a guest who floods one stay",
+            Self::HangingReceiver => "a receiver that hangs, and many events",
+            Self::LongLogs => "subscriptions with a long log deleted, their organizations erased",
+            Self::SwappedIds => "ids and keys of the victim, used by a neighbour",
+            Self::Kills => "`kill -9` under load",
+            Self::Ends => "SIGTERM under load",
+            Self::UnreadLog => "a log pipe that nobody reads, under load",
+        }
+    }
+
+    /// Does it; what was kept up.
+    async fn attack(self, stage: &mut Stage) -> anyhow::Result<String> {
+        match self {
+            Self::Nothing => {
+                tokio::time::sleep_until(stage.begin().into()).await;
+                Ok("–".into())
+            }
+            Self::Silence => connections::silence(stage).await,
+            Self::Unread => connections::unread(stage).await,
+            Self::UnreadLists => connections::unread_lists(stage).await,
+            Self::SlowBodies => connections::slow_bodies(stage).await,
+            Self::RefusedBodies => neighbours::refused_bodies(stage).await,
+            Self::HeavyLists => neighbours::heavy_lists(stage).await,
+            Self::MovedFlats => neighbours::moved_flats(stage).await,
+            Self::Messages => neighbours::messages(stage).await,
+            Self::HangingReceiver => neighbours::hanging_receiver(stage).await,
+            Self::LongLogs => neighbours::long_logs(stage).await,
+            Self::SwappedIds => swapped::ids(stage).await,
+            Self::Kills => ends::kills(stage).await,
+            Self::Ends => ends::orderly(stage).await,
+            Self::UnreadLog => ends::unread_log(stage).await,
+        }
+    }
+}
+
+/// A server with a victim and a neighbour.
+pub struct Stage {
+    pub server: Server,
+    pub victim: Arc<Victim>,
+    pub neighbour: Organization,
+    pub keys: Keys,
+    /// What the attack itself found wrong.
+    pub wrong: Vec<String>,
+    length: Duration,
+    busy: Option<(JoinHandle<()>, watch::Sender<bool>)>,
+}
+
+impl Stage {
+    /// Sends the victim about its business; when the attack is to end.
+    pub fn begin(&mut self) -> Instant {
+        let (end, is_over) = watch::channel(false);
+        self.busy = Some((tokio::spawn(self.victim.clone().go_about(is_over)), end));
+        Instant::now() + self.length
+    }
+
+    /// A caller of the platform interface.
+    pub fn platform(&self) -> Caller {
+        self.neighbour.platform.clone()
+    }
+}
+
+/// Plays a scenario, on a server of its own.
+pub async fn play(ground: &Ground, scenario: Scenario) -> anyhow::Result<Row> {
+    let Ground { binary, scratch, postgres, length, keys } = ground;
+    let is_log_read = scenario != Scenario::UnreadLog;
+    let server = tokio::task::block_in_place(|| Server::start(binary, scratch, postgres.as_deref(), is_log_read))?;
+    let platform = Caller::new(server.target.clone(), PLATFORM_KEY)?;
+    let victim = Organization::new(platform.clone(), keys.clone()).await?;
+    let neighbour = Organization::new(platform, keys.clone()).await?;
+    let victim = Arc::new(Victim::new(victim, keys.clone())?);
+    let mut stage = Stage { server, victim, neighbour, keys: keys.clone(), wrong: Vec::new(), length: *length, busy: None };
+
+    let held = scenario.attack(&mut stage).await?;
+    let (busy, end) = stage.busy.take().context("the victim was not sent about its business")?;
+    end.send_replace(true);
+    busy.await?;
+    let verdict = stage.victim.audit(&stage.neighbour).await?;
+    let mut wrong = [stage.wrong, verdict.wrong, stage.server.trouble()?].concat();
+    let record = std::mem::take(&mut *stage.victim.record());
+    wrong.extend(record.wrong);
+    let failures = stage.victim.failures() + stage.neighbour.key.failures();
+    wrong.extend((0..failures).map(|_| "a 5xx other than 503".to_owned()));
+    for what in verdict.lost.iter().chain(&verdict.double).chain(&wrong).take(TOLD) {
+        eprintln!("  {what}");
+    }
+    Ok(Row {
+        what: scenario.name(),
+        held,
+        memory: record.memory,
+        times: record.times,
+        refused: record.refused,
+        lost: verdict.lost.len(),
+        double: verdict.double.len(),
+        wrong: wrong.len(),
+    })
+}

@@ -1,0 +1,154 @@
+//! A neighbour who has all ids and keys of the victim.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::caller::Caller;
+use crate::crowd::grouped;
+use crate::organization::{Organization, PERMISSIONS, record};
+use crate::stage::Stage;
+
+const MANUALS: &str = "/api/v1/portal-manuals";
+/// Requests of an attacker in all, at the most.
+const MOST: u64 = 1_000_000;
+/// The pause between two rounds.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Something of everything that has an id; the ids.
+async fn furnished(victim: &Organization) -> anyhow::Result<Vec<String>> {
+    let (stay, _) = victim.stay().await?;
+    let [group, tag, task, device, review] = [(); 5].map(|()| victim.new_id());
+    victim
+        .sync(&[
+            record("property_group", group, json!({ "name": "District" })),
+            record("tag", tag, json!({ "name": "Sea" })),
+            record("task", task, json!({ "propertyId": victim.flat, "title": "Change the linen", "status": "open" })),
+            record("device", device, json!({ "propertyId": victim.flat, "deviceType": "lock", "vendor": "Acme", "isOnline": true })),
+            record("review", review, json!({ "propertyId": victim.flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z" })),
+        ])
+        .await?;
+    let mut ids: Vec<_> = [stay, victim.flat, group, tag, task, device, review].map(|id| id.to_string()).into();
+    for (path, body) in [
+        ("/api/v1/portals", json!({ "name": "Casa" })),
+        ("/api/v1/portal-brandings", json!({ "name": "Casa" })),
+        ("/api/v1/portal-manual-categories", json!({ "title": "Casa" })),
+        ("/api/v1/precheck-steps", json!({ "stepType": "main", "nickname": "Casa" })),
+        ("/api/v1/translations", json!({ "sourceTable": "manual", "text": "Casa" })),
+        ("/api/v1/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": "https://127.0.0.1:9/" })),
+    ] {
+        ids.push(victim.key.created(path, body).await?);
+    }
+    Ok(ids)
+}
+
+/// Every operation on something that has an id: its method, and its path with the id left out.
+async fn operations(caller: &Caller) -> anyhow::Result<Vec<(Method, String)>> {
+    let document: Value = serde_json::from_slice(&caller.get("/api/v1/openapi.json").await?.body)?;
+    let mut found = Vec::new();
+    for (path, operations) in document["paths"].as_object().context("a document without paths")? {
+        for method in [Method::GET, Method::PATCH, Method::POST, Method::PUT, Method::DELETE] {
+            if path.contains('{') && operations.get(method.as_str().to_lowercase()).is_some() {
+                found.push((method, path.clone()));
+            }
+        }
+    }
+    ensure!(!found.is_empty(), "a document without ids");
+    Ok(found)
+}
+
+/// The path, with an id for its first parameter and something for the others.
+fn filled(path: &str, id: &str) -> String {
+    let parts = path.split('/').map(|part| match part {
+        "{language}" => "en",
+        part if part.starts_with('{') => id,
+        part => part,
+    });
+    format!("/api/v1{}", parts.collect::<Vec<_>>().join("/"))
+}
+
+/// Access tokens of one member, by one app, to each organization.
+async fn of_both(platform: &Caller, organizations: [&Organization; 2]) -> anyhow::Result<[Caller; 2]> {
+    let (app, member) = (organizations[0].new_id(), organizations[0].new_id());
+    let described = json!({ "name": "Client", "redirectUris": ["https://client.example/cb"] });
+    platform.ok(Method::PUT, &format!("/platform/v1/oauth-apps/{app}"), described).await?;
+    let mut callers = organizations.map(|organization| organization.key.clone());
+    for (organization, caller) in organizations.into_iter().zip(&mut callers) {
+        let described = json!({
+            "name": "Member", "email": "member@example.com", "permissions": PERMISSIONS, "propertyIds": null,
+            "isActive": true, "isTwoFactorEnrolled": true,
+        });
+        platform.ok(Method::PUT, &format!("{}/members/{member}", organization.path), described).await?;
+        let wanted = json!({ "memberId": member, "oauthAppId": app, "permissions": PERMISSIONS });
+        let token = platform.ok(Method::POST, &format!("{}/access-tokens", organization.path), wanted).await?;
+        *caller = organization.key.with(token["token"].as_str().context("an access token without its token")?);
+    }
+    Ok(callers)
+}
+
+pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
+    let victim = stage.victim.organization.clone();
+    let ids = furnished(&victim).await?;
+    let operations = operations(&victim.key).await?;
+    // Each list of something is read by its owner with one of the ids, or 404 would mean nothing.
+    for (_, path) in operations.iter().filter(|(method, _)| method == Method::GET) {
+        let mut is_read = false;
+        for id in &ids {
+            is_read |= victim.key.get(&filled(path, id)).await?.status == 200;
+        }
+        // Manuals are what the victim is about to write.
+        ensure!(is_read || path == "/portal-manuals/{id}", "nothing to be read at {path}");
+    }
+    let [here, there] = of_both(&stage.platform(), [&victim, &stage.neighbour]).await?;
+    let (attacker, end) = (stage.neighbour.key.clone(), stage.begin());
+    let (mut asked, mut repeated, mut unanswered) = (0_u64, 0_u64, 0_u64);
+    tokio::time::sleep(PAUSE * 20).await;
+    while Instant::now() < end && asked + repeated < MOST {
+        let last = stage.victim.last()?;
+        for (method, path) in &operations {
+            for id in ids.iter().chain([&last.id]) {
+                let body = if method == Method::GET { Bytes::new() } else { Bytes::from_static(b"{}") };
+                asked += 1;
+                match attacker.send(method.clone(), &filled(path, id), None, body).await {
+                    // What is asked may be refused before it is looked for, where it is no read.
+                    Ok(heard) if heard.status == 404 || heard.status == 503 => {}
+                    Ok(heard) if method != Method::GET && heard.status == 400 => {}
+                    Ok(heard) => stage.wrong.push(format!("{method} {} of the victim: {}", filled(path, id), heard.status)),
+                    Err(_) => unanswered += 1,
+                }
+            }
+        }
+        // The victim's key and body, in the neighbour's organization; and one key of one member in both.
+        let body = json!({ "nickname": last.key, "title": "Wi-Fi" }).to_string();
+        let mine = attacker.send(Method::POST, MANUALS, Some(&last.key), body.into()).await?;
+        if mine.is_replay || mine.data()["id"] == last.id.as_str() {
+            stage.wrong.push(format!("a key of the victim: {} {:.300}", mine.status, mine.text()));
+        }
+        let key = stage.keys.next().to_string();
+        let category = Bytes::from(json!({ "title": key }).to_string());
+        let path = "/api/v1/portal-manual-categories";
+        let one = here.send(Method::POST, path, Some(&key), category.clone()).await?;
+        let other = there.send(Method::POST, path, Some(&key), category).await?;
+        if other.is_replay || one.data()["id"] == other.data()["id"] {
+            stage.wrong.push(format!("a key in both organizations: {} {:.300}", other.status, other.text()));
+        }
+        repeated += 2;
+        tokio::time::sleep(PAUSE).await;
+    }
+    let counts = format!("{} requests for {} ids by {} operations", grouped(asked), ids.len() + 1, operations.len());
+    Ok(format!("{counts}, {} keys repeated; {unanswered} unanswered", grouped(repeated)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_put_in_its_place() {
+        assert_eq!(filled("/translations/{id}/entries/{language}", "7"), "/api/v1/translations/7/entries/en");
+        assert_eq!(filled("/properties/{propertyId}/portal-manuals", "7"), "/api/v1/properties/7/portal-manuals");
+    }
+}

@@ -1,0 +1,5 @@
+//! What the benchmark and the attack have in common.
+
+pub mod keys;
+pub mod machine;
+pub mod report;
