@@ -81,7 +81,10 @@ impl Caller {
     pub async fn send(&self, method: Method, path: &str, key: Option<&str>, body: Bytes) -> anyhow::Result<Heard> {
         let timeout = if path.ends_with("/sync") { SYNC_TIMEOUT } else { TIMEOUT };
         let request = self.http.request(method, format!("http://{}{path}", self.target.address()?)).timeout(timeout);
-        let mut request = request.bearer_auth(&self.token).header("content-type", "application/json").body(body);
+        let mut request = request.bearer_auth(&self.token);
+        if !body.is_empty() {
+            request = request.header("content-type", "application/json").body(body);
+        }
         if let Some(key) = key {
             request = request.header("idempotency-key", key);
         }

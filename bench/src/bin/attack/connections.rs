@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
 use bench::machine;
-use http::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
@@ -67,37 +67,41 @@ impl Drop for Counted {
     }
 }
 
+/// What a connection does once it has said what it has to say.
+#[derive(Clone, Copy)]
+enum Habit {
+    /// Reads, and says nothing more.
+    Listens,
+    /// Reads nothing, and says this from time to time.
+    Dribbles(&'static [u8]),
+}
+
 /// A connection from one of some loopback addresses, kept until the other side ends it.
-async fn hold(
-    address: SocketAddr,
-    who: usize,
-    open: Arc<Open>,
-    act: impl AsyncFnOnce(&mut TcpStream) -> std::io::Result<()>,
-) -> Option<u16> {
+async fn hold(address: SocketAddr, who: usize, open: Arc<Open>, said: Arc<[u8]>, habit: Habit) -> Option<u16> {
     let from = Ipv4Addr::new(127, 0, 0, u8::try_from(2 + who % ADDRESSES).ok()?);
     let socket = TcpSocket::new_v4().ok()?;
     socket.bind((from, 0).into()).ok()?;
-    let mut stream = socket.connect(address).await.ok()?;
+    let stream = socket.connect(address).await.ok()?;
     let counted = open.one();
     // That it is closed is what is waited for.
-    drop(act(&mut stream).await);
-    drop((stream, counted));
+    drop(keep(stream, &said, habit).await);
+    drop(counted);
     tokio::time::sleep(REOPEN).await;
     Some(200)
 }
 
-/// Reads and forgets until the other side ends it.
-async fn ignore(stream: &mut TcpStream) -> std::io::Result<()> {
-    let mut ignored = vec![0; 16 << 10];
-    while stream.read(&mut ignored).await? > 0 {}
-    Ok(())
-}
-
-/// Neither reads nor lets go, until the other side ends it.
-async fn ignore_unread(stream: &mut TcpStream, said: &[u8]) -> std::io::Result<()> {
-    loop {
-        tokio::time::sleep(DRIBBLE).await;
-        stream.write_all(said).await?;
+async fn keep(mut stream: TcpStream, said: &[u8], habit: Habit) -> std::io::Result<()> {
+    stream.write_all(said).await?;
+    match habit {
+        Habit::Listens => {
+            let mut ignored = vec![0; 16 << 10];
+            while stream.read(&mut ignored).await? > 0 {}
+            Ok(())
+        }
+        Habit::Dribbles(more) => loop {
+            tokio::time::sleep(DRIBBLE).await;
+            stream.write_all(more).await?;
+        },
     }
 }
 
@@ -108,11 +112,7 @@ pub async fn silence(stage: &mut Stage) -> anyhow::Result<String> {
     let held = open.clone();
     crowd(count, end, move |who, _| {
         let said = [&b""[..], b"P", &PREFACE[..12]][who % 3];
-        let say = async move |stream: &mut TcpStream| {
-            stream.write_all(said).await?;
-            ignore(stream).await
-        };
-        hold(address, who, open.clone(), say)
+        hold(address, who, open.clone(), said.into(), Habit::Listens)
     })
     .await;
     Ok(held.told("connections"))
@@ -124,12 +124,16 @@ fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
     let mut said = [PREFACE, &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]].concat();
     // GET, http, and three literals without Huffman's code: the path, the authority, the credential.
     let mut block = vec![0x82, 0x86];
-    for (name, value) in [(&[0x04][..], path), (&[0x01], "x"), (&[0x0f, 0x08], &format!("Bearer {token}"))] {
+    let bearer = format!("Bearer {token}");
+    for (name, value) in [(&[0x04][..], path), (&[0x01][..], "x"), (&[0x0f, 0x08][..], &bearer)] {
+        ensure!(value.len() < 127, "too long for one byte");
         block.extend([name, &[u8::try_from(value.len())?], value.as_bytes()].concat());
     }
-    anyhow::ensure!(block.len() < 256, "too long for one byte");
+    let length = u8::try_from(block.len())?;
     for number in 0..STREAMS {
-        said.extend([&[0, 0, u8::try_from(block.len())?, 1, 5, 0, 0, 0, 2 * number + 1], &block[..]].concat());
+        // HEADERS, with which both the headers and the request end.
+        said.extend([0, 0, length, 1, 5, 0, 0, 0, 2 * number + 1]);
+        said.extend(&block);
     }
     Ok(said)
 }
@@ -143,13 +147,9 @@ async fn not_read(stage: &mut Stage, path: &str, token: &str) -> anyhow::Result<
     let end = stage.begin();
     let held = open.clone();
     crowd(UNREAD, end, move |who, _| {
-        let (is_http2, said) = if who % 2 == 0 { (true, streams.clone()) } else { (false, pipelined.clone()) };
-        let ask = async move |stream: &mut TcpStream| {
-            stream.write_all(&said).await?;
-            // The frames are read, their bodies never come; or nothing is read at all.
-            if is_http2 { ignore(stream).await } else { ignore_unread(stream, b"\r\n").await }
-        };
-        hold(address, who, open.clone(), ask)
+        // The frames are read, their bodies never come; or nothing is read at all.
+        let (said, habit) = if who % 2 == 0 { (&streams, Habit::Listens) } else { (&pipelined, Habit::Dribbles(b"\r\n")) };
+        hold(address, who, open.clone(), said.clone(), habit)
     })
     .await;
     Ok(format!("{}, half with {STREAMS} streams, half with {PIPELINED} requests", held.told("connections")))
@@ -170,18 +170,11 @@ pub async fn slow_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
     let portal = stage.neighbour.key.created("/api/v1/portals", json!({ "name": "Slow" })).await?;
     let token = stage.neighbour.key.token();
-    let head = format!("{} /api/v1/portals/{portal} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n", Method::PATCH);
-    let head: Arc<str> = format!("{head}content-type: application/json\r\ncontent-length: 100000\r\n\r\n{{").into();
+    let head = format!("PATCH /api/v1/portals/{portal} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n");
+    let head = format!("{head}content-type: application/json\r\ncontent-length: 100000\r\n\r\n{{");
+    let head: Arc<[u8]> = head.into_bytes().into();
     let end = stage.begin();
     let (held, begun) = (open.clone(), Instant::now());
-    crowd(SLOW, end, move |who, _| {
-        let head = head.clone();
-        let dribble = async move |stream: &mut TcpStream| {
-            stream.write_all(head.as_bytes()).await?;
-            ignore_unread(stream, b" ").await
-        };
-        hold(address, who, open.clone(), dribble)
-    })
-    .await;
+    crowd(SLOW, end, move |who, _| hold(address, who, open.clone(), head.clone(), Habit::Dribbles(b" "))).await;
     Ok(format!("{}, for {:.0} s", held.told("connections"), begun.elapsed().as_secs_f64()))
 }

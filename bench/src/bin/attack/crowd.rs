@@ -71,11 +71,11 @@ mod tests {
     #[tokio::test]
     async fn a_crowd_stops_when_it_is_time() {
         let until = Instant::now() + Duration::from_millis(50);
-        let tally = crowd(3, until, async |who, round| {
+        let tally = crowd(3, until, |who, round| async move {
             let pause = if round < 2 { Duration::ZERO } else { Duration::from_secs(60) };
             tokio::time::sleep(pause).await;
             (who > 0).then_some(200)
         });
-        assert!(tally.await[&200] == 4);
+        assert_eq!(tally.await[&200], 4);
     }
 }

@@ -91,7 +91,7 @@ impl Organization {
             "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
         });
         self.sync(&[record("reservation", id, data)]).await?;
-        let link = self.platform.ok(Method::POST, &format!("{}/reservations/{id}/guest-link", self.path), Value::Null).await?;
+        let link = self.platform.ok(Method::POST, &format!("{}/reservations/{id}/guest-link", self.path), json!({})).await?;
         Ok((id, link["token"].as_str().context("a guest link without its token")?.to_owned()))
     }
 

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use bench::machine;
 use tempfile::TempDir;
 
@@ -91,10 +91,10 @@ impl Server {
             command.env("VESTIBULE_LOG", "info").stderr(writer);
             Some(reader)
         };
-        let running = run(&mut command)?;
+        let (running, address) = run(&mut command)?;
         let target = Target::default();
-        target.set(running.1, running.0.0.id());
-        Ok(Self { target, command, running: running.0, log, _unread: unread, _directory: directory })
+        target.set(address, running.0.id());
+        Ok(Self { target, command, running, log, _unread: unread, _directory: directory })
     }
 
     /// Starts it again, after it has ended.
@@ -116,7 +116,7 @@ impl Server {
     pub async fn terminate(&mut self) -> anyhow::Result<(ExitStatus, Duration)> {
         let begun = Instant::now();
         let process = self.running.0.id().to_string();
-        anyhow::ensure!(Command::new("kill").args(["-TERM", &process]).status()?.success(), "no signal could be sent");
+        ensure!(Command::new("kill").args(["-TERM", &process]).status()?.success(), "no signal could be sent");
         while begun.elapsed() < END {
             if let Some(status) = self.running.0.try_wait()? {
                 return Ok((status, begun.elapsed()));
@@ -143,7 +143,7 @@ fn run(command: &mut Command) -> anyhow::Result<(Running, SocketAddr)> {
     while running.1.read_line(&mut line)? > 0 {
         if let Some(address) = line.trim_end().strip_prefix("listening on http://") {
             let address: SocketAddr = address.parse()?;
-            anyhow::ensure!(address.ip().is_loopback(), "{address} is not on loopback");
+            ensure!(address.ip().is_loopback(), "{address} is not on loopback");
             return Ok((running, address));
         }
         line.clear();

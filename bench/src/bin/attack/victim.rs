@@ -102,7 +102,7 @@ impl Victim {
         loop {
             tokio::select! {
                 // It ends as well when there is nobody left to end it.
-                _ = is_over.wait_for(|is_over| *is_over) => break,
+                _ = is_over.changed() => break,
                 _ = pace.tick() => {}
             }
             number += 1;
