@@ -11,6 +11,7 @@ pub struct Keys(Arc<AtomicU64>);
 
 impl Keys {
     /// The next key.
+    #[must_use]
     pub fn next(&self) -> Uuid {
         let number = self.0.fetch_add(1, Ordering::Relaxed);
         Uuid::from_u64_pair(scattered(number), number)
@@ -18,6 +19,7 @@ impl Keys {
 }
 
 /// `SplitMix64`: another number for each number, all over the range.
+#[must_use]
 pub const fn scattered(number: u64) -> u64 {
     let number = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -18,6 +18,7 @@ const NONE: &str = "–";
 
 impl Line {
     /// Two figures side by side; the ratio is the better the larger it is, and at least the target.
+    #[must_use]
     pub fn ratio(what: String, ours: String, yardstick: String, ratio: f64, target: Option<f64>) -> Self {
         let verdict = target.map(|target| ratio >= target);
         let target = target.map_or(NONE.to_owned(), |target| format!("≥ {target}"));
@@ -25,12 +26,14 @@ impl Line {
     }
 
     /// A figure beside the same one of a smaller case; the ratio is at most the target.
+    #[must_use]
     pub fn growth(what: String, ours: String, smaller: String, ratio: f64, target: f64) -> Self {
         let verdict = word(Some(ratio <= target));
         Self { what, ours, yardstick: smaller, ratio: format!("{ratio:.2}"), target: format!("≤ {target}"), verdict }
     }
 
     /// A figure by itself, at most the target.
+    #[must_use]
     pub fn limit(what: String, value: f64, unit: &str, target: Option<f64>) -> Self {
         let verdict = target.map(|target| value <= target);
         let target = target.map_or(NONE.to_owned(), |target| format!("≤ {target} {unit}"));
@@ -48,6 +51,7 @@ const fn word(is_met: Option<bool>) -> &'static str {
 }
 
 /// A figure with about three digits, or all that stand before the point.
+#[must_use]
 pub fn figure(value: f64) -> String {
     let digits = match value {
         100.0.. => 0,
@@ -58,6 +62,7 @@ pub fn figure(value: f64) -> String {
 }
 
 /// The median of at least one figure.
+#[must_use]
 pub fn median(figures: &[f64]) -> f64 {
     let mut figures = figures.to_vec();
     figures.sort_by(f64::total_cmp);
@@ -69,6 +74,7 @@ pub fn median(figures: &[f64]) -> f64 {
 }
 
 /// What 99 of 100 figures are at the most.
+#[must_use]
 pub fn ninety_ninth(figures: &[f64]) -> f64 {
     let mut figures = figures.to_vec();
     figures.sort_by(f64::total_cmp);
@@ -77,6 +83,7 @@ pub fn ninety_ninth(figures: &[f64]) -> f64 {
 }
 
 /// The lines, under a heading.
+#[must_use]
 pub fn table(heading: &str, lines: &[Line]) -> String {
     let mut text = format!("{heading}\n\n| | Vestibule | yardstick | ratio | target | met |\n|---|---:|---:|---:|---:|---|\n");
     for Line { what, ours, yardstick, ratio, target, verdict } in lines {

@@ -1,6 +1,5 @@
 //! Servers that end, in order or not, and one whose log nobody reads.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bench::keys::Keys;
@@ -25,15 +24,10 @@ fn load(key: Caller, keys: Keys, until: Instant) -> JoinHandle<Tally> {
     tokio::spawn(crowd(WRITERS, until, move |who, _| {
         let (key, name) = (key.clone(), keys.next().to_string());
         async move {
-            // A category is changed, so that the list stays as long as it is.
+            // Texts are in no list, so that what is read stays as long as it is.
             let heard = if who % 2 == 0 {
-                key.send(
-                    Method::POST,
-                    "/api/v1/translations",
-                    Some(&name),
-                    json!({ "sourceTable": "manual", "text": name }).to_string().into(),
-                )
-                .await
+                let text = json!({ "sourceTable": "manual", "text": name }).to_string();
+                key.send(Method::POST, "/api/v1/translations", Some(&name), text.into()).await
             } else {
                 key.send(Method::GET, "/api/v1/portals", None, Bytes::new()).await
             };
@@ -79,10 +73,9 @@ pub async fn orderly(stage: &mut Stage) -> anyhow::Result<String> {
 pub async fn unread_log(stage: &mut Stage) -> anyhow::Result<String> {
     let (keys, end) = (stage.keys.clone(), stage.begin());
     let tally = load(stage.neighbour.key.clone(), keys, end).await?;
-    let ready: Arc<str> = "/readyz".into();
-    let status = stage.neighbour.key.get(&ready).await?.status;
+    let status = stage.neighbour.key.get("/readyz").await?.status;
     if status != 200 {
-        stage.wrong.push(format!("{ready}: {status}"));
+        stage.wrong.push(format!("/readyz: {status}"));
     }
     let metrics = stage.neighbour.key.get("/metrics").await?.text();
     let lost = metrics.lines().find_map(|line| line.strip_prefix("vestibule_log_lines_lost_total ")?.parse().ok());

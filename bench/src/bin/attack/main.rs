@@ -89,7 +89,7 @@ async fn play(cli: &Cli) -> anyhow::Result<(String, Vec<Row>)> {
     for scenario in scenarios {
         eprintln!("{}", scenario.name());
         let played = tokio::time::timeout(length + GRACE, stage::play(&ground, scenario)).await;
-        let row = played.context("it takes too long").and_then(|row| row).with_context(|| scenario.name())?;
+        let row = played.context("it takes too long")?.with_context(|| scenario.name())?;
         eprintln!("{row}");
         rows.push(row);
     }

@@ -105,14 +105,18 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
     let [here, there] = of_both(&stage.platform(), [&victim, &stage.neighbour]).await?;
     let (attacker, end) = (stage.neighbour.key.clone(), stage.begin());
     let (mut asked, mut repeated, mut unanswered) = (0_u64, 0_u64, 0_u64);
-    tokio::time::sleep(PAUSE * 20).await;
+    tokio::time::sleep(PAUSE * 50).await;
     while Instant::now() < end && asked + repeated < MOST {
         let last = stage.victim.last()?;
         for (method, path) in &operations {
             for id in ids.iter().chain([&last.id]) {
-                let body = if method == Method::GET { Bytes::new() } else { Bytes::from_static(b"{}") };
+                let body = match *method {
+                    Method::GET => &b""[..],
+                    Method::PATCH => b"{\"data\":{}}",
+                    _ => b"{}",
+                };
                 asked += 1;
-                match attacker.send(method.clone(), &filled(path, id), None, body).await {
+                match attacker.send(method.clone(), &filled(path, id), None, Bytes::from_static(body)).await {
                     // What is asked may be refused before it is looked for, where it is no read.
                     Ok(heard) if heard.status == 404 || heard.status == 503 => {}
                     Ok(heard) if method != Method::GET && heard.status == 400 => {}
