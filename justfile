@@ -28,6 +28,11 @@ soak seconds="600" requests="10000":
     VESTIBULE_RELIABILITY_REQUESTS={{ requests }} cargo test --release --test it -- --nocapture reliability::kills
     VESTIBULE_SOAK_SECONDS={{ seconds }} cargo test --release --test it -- --nocapture --ignored --exact reliability::bodies_that_come_byte_by_byte_are_not_waited_for reliability::soak
 
+# Hostile clients, neighbours and ends, on a server of its own, on loopback alone: what a victim beside them notices.
+attack seconds="600" *flags:
+    cargo build --release
+    cargo run --release -p bench --bin attack -- --seconds {{ seconds }} {{ flags }}
+
 # The benchmark's table, on this machine.
 bench:
     cargo build --release && cargo run --release -p bench
