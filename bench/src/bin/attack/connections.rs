@@ -125,7 +125,7 @@ fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
     // GET, http, and three literals without Huffman's code: the path, the authority, the credential.
     let mut block = vec![0x82, 0x86];
     let bearer = format!("Bearer {token}");
-    for (name, value) in [(&[0x04][..], path), (&[0x01][..], "x"), (&[0x0f, 0x08][..], &bearer)] {
+    for (name, value) in [(&[0x04][..], path), (&[0x01][..], "x"), (&[0x0f, 0x08][..], bearer.as_str())] {
         ensure!(value.len() < 127, "too long for one byte");
         block.extend([name, &[u8::try_from(value.len())?], value.as_bytes()].concat());
     }

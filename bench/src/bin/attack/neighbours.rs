@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use crate::caller::Caller;
 use crate::crowd::{crowd, grouped, told};
 use crate::organization::Organization;
 use crate::stage::Stage;
@@ -40,7 +41,7 @@ const MOST_EVENTS: usize = 100_000;
 const LOG: usize = 10_000;
 
 /// The next answer's status.
-async fn status(caller: crate::caller::Caller, method: Method, path: Arc<str>, body: Bytes) -> Option<u16> {
+async fn status(caller: Caller, method: Method, path: Arc<str>, body: Bytes) -> Option<u16> {
     caller.send(method, &path, None, body).await.ok().map(|heard| heard.status)
 }
 
