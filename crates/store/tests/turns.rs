@@ -1,12 +1,15 @@
 //! The SQLite side: nobody is in the way of another for longer than a turn takes, and nobody writes into a file that is gone.
 
+mod support;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use store::{Error, Migrations, Share, Store, Transaction, Value, WORK_LIMIT};
+use self::support::Opened;
+use store::{Error, Share, Store, Transaction, Value, WORK_LIMIT};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -17,22 +20,11 @@ store::statements! {
     ALL = "select id from thing";
 }
 
-struct Opened {
-    store: Store,
-    url: String,
-    directory: tempfile::TempDir,
-}
-
-fn migrations() -> Migrations {
-    let table = "create table thing (id blob primary key) strict";
-    let runner = || refinery::Runner::new(&[refinery::Migration::unapplied("V1__thing", table).unwrap()]);
-    Migrations { sqlite: runner(), postgres: runner() }
-}
+/// The only table.
+const TABLE: &str = "create table thing (id blob primary key) strict";
 
 fn open() -> Opened {
-    let directory = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:{}", directory.path().join("store.db").display());
-    Opened { store: Store::open(&url, &migrations()).unwrap(), url, directory }
+    support::open(TABLE)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what the store takes")]
