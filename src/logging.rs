@@ -86,6 +86,9 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
     if let Some(word) = words.find(|word| !is_level(word)) {
         return Err(wrong(&format!("{word:?} is no level")));
     }
+    if text.split(',').any(|part| part.trim_end().ends_with('=')) {
+        return Err(wrong("a level is missing behind ="));
+    }
     EnvFilter::try_new(text).map_err(|error| wrong(&error.to_string()))
 }
 
@@ -185,7 +188,8 @@ mod tests {
         for text in ["", "info", " WARN ", "off", "info,rmcp=warn", "warn,vestibule::surface=info", "vestibule[request]=debug", "info,"] {
             assert!(filter(text).is_ok(), "{text}");
         }
-        for text in ["verbose", "inf", "loud,rmcp=warn", "info,vestibule=loud", "info;warn", "=[", "vestibule=info=warn"] {
+        for text in ["verbose", "inf", "loud,rmcp=warn", "info,vestibule=loud", "info;warn", "=[", "vestibule=info=warn", "info,vestibule="]
+        {
             assert!(filter(text).is_err_and(|message| message.starts_with(VARIABLE)), "{text}");
         }
     }

@@ -265,8 +265,8 @@ async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
     }
 }
 
-/// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, deliveries that are over, subscriptions whose credential
-/// is no longer valid.
+/// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, deliveries that are
+/// over, subscriptions whose credential is no longer valid.
 pub async fn sweep_once(service: &Arc<Service>) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     let clock = service.clock.clone();

@@ -35,15 +35,15 @@ select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k jo
 commit;
 begin;
 select pg_try_advisory_xact_lock(:n);
-select fingerprint, status, body, completed_at from idempotency_record where credential = 'bench' and key = 'bench-' || :n;
-update organization set revision = revision + 1 where id = (select id from organization limit 1) returning doc;
+select fingerprint, status, body, completed_at from idempotency_record where organization_id = (select id from organization limit 1) and credential = 'bench' and key = 'bench-' || :n;
+update organization set revision = revision + 12345 where id = (select id from organization limit 1) and erased_at is null returning doc, revision;
 select id from portal where organization_id = (select id from organization limit 1) and name_key = 'bench-' || :n;
 insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc)
     values ((select id from organization limit 1), gen_random_uuid(), 'bench-' || :n, false, now(), now(), repeat('x', 130), jsonb_build_object('supportNotes', repeat('x', DOCUMENT)))
     on conflict (organization_id, id) do nothing;
 insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
     values ((select id from organization limit 1), 'bench', 'bench-' || :n, decode(repeat('21', 32), 'hex'), 201, repeat('x', ANSWER), now())
-    on conflict (credential, key) do nothing;
+    on conflict (organization_id, credential, key) do nothing;
 commit;
 ";
 

@@ -24,7 +24,7 @@ pub struct Organization {
 }
 
 /// What an organization has set.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(!default)]
 pub struct Settings {

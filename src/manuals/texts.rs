@@ -9,7 +9,7 @@ use super::{categories, category_operations, visible};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::Result;
-use crate::translations::{ENGLISH, Form, News, Shows, SourceTable};
+use crate::translations::{Form, News, Shows, SourceTable};
 
 /// The titles and bodies of manuals; several manuals may link the same.
 pub(crate) struct ManualTexts;
@@ -69,11 +69,11 @@ impl Shows for CategoryTitles {
     fn admit(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
         context.require(Permission::ModifyGuides)?;
         let titled = news.things(|_| true);
-        if news.language == ENGLISH { category_operations::check_title(context, &titled, news.text) } else { Ok(()) }
+        if news.is_english() { category_operations::check_title(context, &titled, news.text) } else { Ok(()) }
     }
 
     fn changed(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
-        if news.language != ENGLISH {
+        if !news.is_english() {
             return Ok(());
         }
         for id in news.things(|_| true) {

@@ -10,7 +10,7 @@ use super::credentials::Done;
 use crate::access::Settings;
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
-use crate::field::{Country, Field, Label, Language};
+use crate::field::{Country, Label, Language};
 use crate::format;
 use crate::moment::Moment;
 use crate::operation::{Listing, Nothing, Operation, Page, PageLimits, Touches};
@@ -45,10 +45,11 @@ struct PutOrganization {
     organization_id: Uuid,
     /// Not to be left out where the organization is created.
     #[serde(default)]
-    name: Field<Label>,
+    name: Option<Label>,
     #[serde(default)]
     country: Option<Country>,
     #[serde(default)]
+    #[schemars(length(max = 100))]
     languages: Option<Vec<Language>>,
     #[serde(default)]
     is_two_factor_required: Option<bool>,
@@ -111,7 +112,12 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
     let id = input.organization_id;
     let before = system.lock(id, Touches::Configuration)?.map(|locked| locked.organization.settings);
     let spoken = before.as_ref().map(|before| before.languages.clone()).unwrap_or_default();
-    let doc = store::Value::json(&settings(before, input)?)?;
+    let settings = settings(before.clone(), input)?;
+    if before.is_some_and(|before| before == settings) {
+        let row = system.tx.row(&ORGANIZATION, &values![id])?;
+        return OrganizationView::from_row(&row.ok_or_else(|| Error::internal("a locked organization is gone"))?);
+    }
+    let doc = store::Value::json(&settings)?;
     // A random one: it may have the id of one that was erased, whose answers some node still has in memory.
     let revision = system.ids.step();
     let row = system.tx.row(&PUT_ORGANIZATION, &values![id, system.now, doc, revision])?;
@@ -124,11 +130,11 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
 /// The settings as they are to be: of those that are there, what is named is replaced.
 fn settings(before: Option<Settings>, sent: PutOrganization) -> Result<Settings> {
     let PutOrganization { name, country, languages: tags, is_two_factor_required, .. } = sent;
-    if before.is_none() && name.sent().is_none() {
+    if before.is_none() && name.is_none() {
         return Err(Error::invalid(&["name"], "is required where the organization is created"));
     }
     let mut settings = before.unwrap_or_default();
-    name.apply(&mut settings.name);
+    settings.name = name.map_or(settings.name, |name| name.0);
     settings.country = country.unwrap_or(settings.country);
     settings.languages = tags.map_or(settings.languages, languages);
     settings.is_two_factor_required = is_two_factor_required.unwrap_or(settings.is_two_factor_required);

@@ -202,6 +202,11 @@ fn sync(context: &mut Context<'_, '_>, input: Sync) -> Result<Synced> {
     Ok(Synced { applied, events, warnings })
 }
 
+fn with_article(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
+}
+
 /// The fields that the kinds of some records do not know, as far as an answer has room for them.
 fn warnings(records: &[SyncRecord]) -> Vec<Warning> {
     let stays = records.iter().enumerate().filter(|(_, record)| record.is_deleted != Some(true));
@@ -209,7 +214,7 @@ fn warnings(records: &[SyncRecord]) -> Vec<Warning> {
     let strange = fields.filter(|(_, kind, field)| !kind.knows(field)).take(MAX_WARNINGS);
     let warning = |(index, kind, field): (usize, Kind, &String)| Warning {
         path: vec!["records".into(), index.into(), "data".into(), field.as_str().into()],
-        message: format!("is no field of a {}; it is kept", kind.label().to_lowercase()),
+        message: format!("is no field of {}; it is kept", with_article(&kind.label().to_lowercase())),
     };
     strange.map(warning).collect()
 }

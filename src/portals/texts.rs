@@ -10,7 +10,7 @@ use super::serving::Coverage;
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::Result;
-use crate::translations::{ENGLISH, Form, LONGEST, News, Shows, SourceTable};
+use crate::translations::{Form, LONGEST, News, Shows, SourceTable};
 
 /// The copy of portals: each text is of one portal, which writes it as text and links it by itself.
 pub(crate) struct PortalCopy;
@@ -56,11 +56,11 @@ impl Shows for PortalCopy {
     /// Spec: guest portals, Copy rules.
     fn admit(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)?;
-        if news.language == ENGLISH { context.require(Permission::ManageOrganization) } else { Ok(()) }
+        if news.is_english() { context.require(Permission::ManageOrganization) } else { Ok(()) }
     }
 
     fn changed(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
-        if news.language != ENGLISH {
+        if !news.is_english() {
             return Ok(());
         }
         for id in news.things(|_| true) {

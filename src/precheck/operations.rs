@@ -262,7 +262,7 @@ impl Draft {
 /// The language a title is stored under: any English counts as English.
 fn title_language(sent: Option<&str>) -> String {
     let tag = sent.and_then(crate::format::language).unwrap_or_else(|| ENGLISH.into());
-    if tag.split('-').next() == Some(ENGLISH) { ENGLISH.into() } else { tag }
+    if translations::is_english(&tag) { ENGLISH.into() } else { tag }
 }
 
 /// Spec: Title rules, 5. Without a language the text is the English one, and the others follow it.

@@ -60,6 +60,12 @@ pub(crate) fn statements() -> Vec<&'static store::Statement> {
 /// The language a text is written in before it is translated.
 pub const ENGLISH: &str = "en";
 
+/// Whether a language is English, of whatever region (contract: Steps).
+#[must_use]
+pub fn is_english(language: &str) -> bool {
+    language.split('-').next() == Some(ENGLISH)
+}
+
 /// What a translation is of: a resource may only link texts of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

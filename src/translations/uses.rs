@@ -103,6 +103,11 @@ pub(crate) struct News<'n> {
 }
 
 impl News<'_> {
+    /// Whether it is written in English, of whatever region.
+    pub(crate) fn is_english(&self) -> bool {
+        super::is_english(self.language)
+    }
+
     /// The things that show it in a field.
     pub(crate) fn things(&self, in_field: impl Fn(&str) -> bool) -> Vec<Uuid> {
         distinct(self.uses.iter().filter(|shown| in_field(&shown.field)).map(|shown| shown.thing))

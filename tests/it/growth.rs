@@ -5,7 +5,7 @@ use store::Effort;
 use uuid::Uuid;
 
 use crate::precheck::{change, create, translation};
-use crate::support::{Api, App, Org, new_id, on_both};
+use crate::support::{Api, App, Org, new_id, on_both, reservation};
 
 /// The heaviest transaction of a request.
 async fn effort(app: &App, request: impl Future<Output = crate::support::Answer>) -> Effort {
@@ -154,5 +154,17 @@ on_both! {
         let entry = format!("/translations/{text}/entries/en");
         let written = effort(&app, api.send(reqwest::Method::PUT, &entry, Some(json!({ "text": "Other" })))).await;
         assert!(written.statements < 30, "{written:?}");
+    }
+
+    async fn the_links_of_many_stays_are_found_as_those_of_a_few(app: App) {
+        let org = app.org().await;
+        let stays: Vec<Uuid> = (0..600).map(|_| new_id()).collect();
+        org.sync(stays.iter().map(|id| json!({ "kind": "reservation", "id": id, "data": reservation(None) })).collect()).await.data();
+        let platform = app.platform();
+        let links = async |count: usize| {
+            let body = json!({ "reservationIds": stays[..count] });
+            (count as u64, effort(&app, platform.post(&org.path("/guest-links"), body)).await)
+        };
+        assert_grows("links", links(60).await, links(600).await);
     }
 }

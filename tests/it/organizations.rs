@@ -58,6 +58,13 @@ on_both! {
             assert_eq!(settings(&put), expected, "{sent}");
             assert_eq!(app.platform().get(&org.path("")).await.data(), put, "{sent}");
         }
+        // What changes nothing is no change.
+        let before = app.platform().get(&org.path("")).await.data();
+        app.clock.advance(Duration::from_secs(1));
+        for same in [json!({}), json!({ "name": null }), json!({ "name": "Casa Mar", "languages": ["fr", "en"] })] {
+            assert_eq!(org.put("", same).await, before);
+        }
+        assert!(org.put("", json!({ "name": "Casa" })).await["updatedAt"].as_str() > before["updatedAt"].as_str());
         let fresh = format!("/organizations/{}", new_id());
         assert_eq!(app.platform().send(Method::PUT, &fresh, Some(json!({ "country": "ES" }))).await.issues(), ["name"]);
         assert_eq!(app.platform().send(Method::PUT, &fresh, Some(json!({ "name": null }))).await.issues(), ["name"]);

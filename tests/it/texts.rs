@@ -144,6 +144,8 @@ on_both! {
             assert_eq!(write(&api, &street["titleId"], "en", taken).await.error(409)["code"], "CONFLICT", "{taken}");
         }
         assert_eq!(category_now(&api, &street).await, street, "nothing is saved");
+        // What counts for English counts for English of any region.
+        assert_eq!(write(&api, &street["titleId"], "en-GB", "Arrival").await.error(409)["code"], "CONFLICT");
         assert_eq!(write(&api, &street["titleId"], "en", " STRASSE ").await.data()["text"], "STRASSE", "no other has it");
         let renamed = category_now(&api, &street).await;
         assert_eq!(renamed["title"], "STRASSE");
@@ -163,7 +165,9 @@ on_both! {
         let (api, weak) = (org.key().await, org.key_without(Permission::ManageOrganization).await);
         let portal = api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": "Late check-out" })).await.data();
         let title = &portal["specialOfferTitleId"];
-        write(&weak, title, "en", "Free wine").await.error(403);
+        for english in ["en", "en-GB", "EN-us"] {
+            write(&weak, title, english, "Free wine").await.error(403);
+        }
         assert_eq!(texts(&api, title).await, json!([["en", "Late check-out", false]]), "nothing is saved");
         write(&weak, title, "en", " Late check-out ").await.data();
         write(&weak, title, "es", "Salida tardía").await.data();
@@ -178,6 +182,9 @@ on_both! {
         api.patch(&path, stale).await.error(409);
         api.patch(&path, json!({ "data": { "supportNotes": "Hi" }, "expectedUpdatedAt": changed["updatedAt"] })).await.data();
         write(&weak, &portal["id"], "en", "x").await.error(404);
+        let before = portal_now(&api, &portal).await;
+        write(&api, title, "en-GB", "Free port").await.data();
+        assert!(portal_now(&api, &portal).await["updatedAt"].as_str() > before["updatedAt"].as_str());
     }
 
     async fn a_heading_is_a_change_of_every_step_that_shows_it(app: App) {

@@ -21,8 +21,7 @@ mod sqlite;
 mod statement;
 mod value;
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -214,13 +213,16 @@ impl Store {
 /// Holds a database for this process, as long as it lives.
 pub struct Claim(#[expect(dead_code, reason = "the lock goes with the file")] Option<File>);
 
-/// Claims a SQLite database for this process alone; refused where another one holds it. PostgreSQL is for many.
+/// Claims a SQLite database for this process alone, by whatever name; refused where another one holds it. PostgreSQL is for
+/// many.
+///
+/// Closing the file again would let go of SQLite's own locks on it. So a claim is made before the database is opened, and
+/// lives until the process ends.
 pub fn claim(url: &str) -> Result<Claim> {
     let Place::Sqlite(path) = place(url)? else { return Ok(Claim(None)) };
-    // A file of its own: closing the database file a second time would let go of SQLite's own locks on it.
-    let lock = sqlite::beside(path, "-lock");
-    let unusable = |error: std::io::Error| Error::Configuration(format!("{}: {error}", lock.display()));
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&lock).map_err(unusable)?;
+    let unusable = |error: std::io::Error| Error::Configuration(format!("{}: {error}", path.display()));
+    sqlite::make_private(path)?;
+    let file = File::open(path).map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => Ok(Claim(Some(file))),
         Err(TryLockError::Error(error)) => Err(unusable(error)),

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -75,6 +75,7 @@ enum Ran {
 impl Sqlite {
     pub(crate) fn open(path: &Path, migrations: &refinery::Runner) -> Result<Self> {
         make_private(path)?;
+        let path = &real(path)?;
         let mut connection = connect(path, false)?;
         migrations.run(&mut connection)?;
         assert_durable(&connection)?;
@@ -101,7 +102,7 @@ impl Sqlite {
     pub(crate) fn version(&self) -> Option<Version> {
         let mut header = [0; VERSION_LENGTH];
         self.0.index.as_ref()?.read_exact_at(&mut header, 0).ok()?;
-        self.0.files.check().ok()?;
+        self.0.files.glance().ok()?;
         Some(Version(header))
     }
 
@@ -161,7 +162,15 @@ impl Sqlite {
 
 /// The files of an open database: itself and its write-ahead log. A connection goes on with the files it has opened, also
 /// when their names are gone or lead to others, and what it writes then is lost.
-struct Files([(PathBuf, Identity); 2]);
+struct Files {
+    files: [(PathBuf, Identity); 2],
+    opened: Instant,
+    /// Microseconds from then to the last time they were found in place.
+    found: AtomicU64,
+}
+
+/// How long what was found of the files holds for a look that writes nothing.
+const GLANCE: u64 = 1_000;
 
 /// Device and inode of a file.
 type Identity = (u64, u64);
@@ -172,13 +181,25 @@ impl Files {
             Ok(identity) => Ok((path, identity)),
             Err(error) => Err(Error::Configuration(format!("{}: {error}", path.display()))),
         };
-        Ok(Self([found(database.into())?, found(beside(database, "-wal"))?]))
+        let files = [found(database.into())?, found(beside(database, "-wal"))?];
+        Ok(Self { files, opened: Instant::now(), found: AtomicU64::new(0) })
+    }
+
+    /// The same as [`Files::check`], as of a millisecond ago at the most: for what is asked with every request.
+    fn glance(&self) -> Result<()> {
+        let now = u64::try_from(self.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
+        if now.saturating_sub(self.found.load(Ordering::Relaxed)) < GLANCE {
+            return Ok(());
+        }
+        self.check()?;
+        self.found.store(now, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Refuses where one of the files is not where it was.
     fn check(&self) -> Result<()> {
         let is_in_place = |(path, opened): &(PathBuf, Identity)| identity(path).is_ok_and(|found| found == *opened);
-        match self.0.iter().find(|file| !is_in_place(file)) {
+        match self.files.iter().find(|file| !is_in_place(file)) {
             None => Ok(()),
             Some((path, _)) => Err(Error::Unavailable(format!("{} is gone, or another file has its name", path.display()))),
         }
@@ -191,15 +212,20 @@ fn identity(path: &Path) -> std::io::Result<Identity> {
 }
 
 /// A file that stands beside a database.
-pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
+fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);
     path.into()
 }
 
+/// Where a database is that is there, by whatever links it is named: the files beside it are beside that.
+fn real(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().map_err(|error| Error::Configuration(format!("{}: {error}", path.display())))
+}
+
 /// Makes an empty database that its owner alone may read, where there is none. SQLite gives the files beside it the same
 /// rights.
-fn make_private(path: &Path) -> Result<()> {
+pub(crate) fn make_private(path: &Path) -> Result<()> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(Error::Configuration(format!("{}: {error}", path.display()))),
         _ => Ok(()),
@@ -253,7 +279,7 @@ fn snapshot<T, E: From<Error>>(
     files: &Files,
     work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
 ) -> Result<Result<T, E>, job::Panic> {
-    if let Err(error) = files.check().and_then(|()| control(connection, "begin")) {
+    if let Err(error) = files.glance().and_then(|()| control(connection, "begin")) {
         return Ok(Err(error.into()));
     }
     let outcome = job::guarded(work, &mut Transaction::new(Handle::Sqlite(connection)));

@@ -1,9 +1,12 @@
 //! The SQLite side: what group commit promises to each operation in a batch.
 
+mod support;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use self::support::Opened;
 use store::{Error, Migrations, Store, Transaction, Value};
 
 store::statements! {
@@ -22,22 +25,15 @@ store::statements! {
     HOLD = "select name from thing where id = ?1 for key share";
 }
 
-struct Opened {
-    store: Store,
-    url: String,
-    directory: tempfile::TempDir,
-}
+/// The only table.
+const TABLE: &str = "create table thing (id blob primary key, name text not null) strict";
 
 fn migrations() -> Migrations {
-    let table = "create table thing (id blob primary key, name text not null) strict";
-    let runner = || refinery::Runner::new(&[refinery::Migration::unapplied("V1__thing", table).unwrap()]);
-    Migrations { sqlite: runner(), postgres: runner() }
+    support::migrations(TABLE)
 }
 
 fn open() -> Opened {
-    let directory = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:{}", directory.path().join("store.db").display());
-    Opened { store: Store::open(&url, &migrations()).unwrap(), url, directory }
+    support::open(TABLE)
 }
 
 fn id(number: u128) -> uuid::Uuid {

@@ -1,12 +1,15 @@
 //! The SQLite side: nobody is in the way of another for longer than a turn takes, and nobody writes into a file that is gone.
 
+mod support;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use store::{Error, Migrations, Share, Store, Transaction, Value, WORK_LIMIT};
+use self::support::Opened;
+use store::{Error, Share, Store, Transaction, Value, WORK_LIMIT};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -17,22 +20,11 @@ store::statements! {
     ALL = "select id from thing";
 }
 
-struct Opened {
-    store: Store,
-    url: String,
-    directory: tempfile::TempDir,
-}
-
-fn migrations() -> Migrations {
-    let table = "create table thing (id blob primary key) strict";
-    let runner = || refinery::Runner::new(&[refinery::Migration::unapplied("V1__thing", table).unwrap()]);
-    Migrations { sqlite: runner(), postgres: runner() }
-}
+/// The only table.
+const TABLE: &str = "create table thing (id blob primary key) strict";
 
 fn open() -> Opened {
-    let directory = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:{}", directory.path().join("store.db").display());
-    Opened { store: Store::open(&url, &migrations()).unwrap(), url, directory }
+    support::open(TABLE)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what the store takes")]
@@ -208,6 +200,8 @@ async fn what_would_go_into_a_file_that_is_gone_is_refused() {
             }
             let refused = write(&opened.store, None, |tx| insert(tx, 2)).await.unwrap();
             assert!(matches!(refused, Err(Error::Unavailable(_))), "{name} {refused:?}");
+            // Reading is a look of a millisecond ago at the most.
+            tokio::time::sleep(Duration::from_millis(2)).await;
             let refused = opened.store.read(|tx| tx.rows(&ALL, &[]).map(|rows| rows.len())).await;
             assert!(matches!(refused, Err(Error::Unavailable(_))), "{name} {refused:?}");
             assert_eq!(opened.store.version(), None, "nothing that is remembered holds");
@@ -236,19 +230,32 @@ fn a_new_database_is_for_its_owner_alone() {
         let mode = std::fs::metadata(beside(&opened, name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    let _claim = store::claim(&opened.url).unwrap();
-    let mode = std::fs::metadata(beside(&opened, "store.db-lock")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_behind_a_link_is_the_one_it_leads_to() {
+    let opened = open();
+    std::os::unix::fs::symlink(beside(&opened, "store.db"), beside(&opened, "link.db")).unwrap();
+    write(&opened.store, None, |tx| insert(tx, 1)).await.unwrap().unwrap();
+    let linked = Store::open(&format!("sqlite:{}", beside(&opened, "link.db").display()), &support::migrations(TABLE)).unwrap();
+    write(&linked, None, |tx| insert(tx, 2)).await.unwrap().unwrap();
+    assert_eq!(opened.store.read(|tx| tx.rows(&ALL, &[])).await.unwrap().len(), 2);
+    assert!(!beside(&opened, "link.db-wal").exists());
 }
 
 #[test]
 fn a_database_is_claimed_by_one_at_a_time() {
-    let opened = open();
-    let claim = store::claim(&opened.url).unwrap();
-    let refused = store::claim(&opened.url).map(drop);
-    assert!(matches!(&refused, Err(Error::Configuration(text)) if text.contains("another process")), "{refused:?}");
+    let directory = tempfile::tempdir().unwrap();
+    let url = |name: &str| format!("sqlite:{}", directory.path().join(name).display());
+    let claim = store::claim(&url("store.db")).unwrap();
+    std::os::unix::fs::symlink(directory.path().join("store.db"), directory.path().join("soft.db")).unwrap();
+    std::fs::hard_link(directory.path().join("store.db"), directory.path().join("hard.db")).unwrap();
+    for name in ["store.db", "soft.db", "hard.db"] {
+        let refused = store::claim(&url(name)).map(drop);
+        assert!(matches!(&refused, Err(Error::Configuration(text)) if text.contains("another process")), "{name} {refused:?}");
+    }
     drop(claim);
-    drop(store::claim(&opened.url).unwrap());
+    drop(store::claim(&url("soft.db")).unwrap());
     // Nobody is kept from a server that many share.
     drop((store::claim("postgres://127.0.0.1/x").unwrap(), store::claim("postgres://127.0.0.1/x").unwrap()));
     let nowhere = Path::new("/no/such/directory/x.db");
