@@ -69,7 +69,7 @@ impl Bench {
         let keys = Keys::default();
         // The portals that are there have the first of them in their names.
         for _ in 0..LISTED {
-            keys.next();
+            let _ = keys.next();
         }
         let requests = Requests { client: client.clone(), ask: Ask::Create(keys) };
         let connections = A_CORE * std::thread::available_parallelism()?.get();

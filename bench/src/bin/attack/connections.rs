@@ -174,7 +174,7 @@ pub async fn slow_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     let head = format!("{head}content-type: application/json\r\ncontent-length: 100000\r\n\r\n{{");
     let head: Arc<[u8]> = head.into_bytes().into();
     let end = stage.begin();
-    let (held, begun) = (open.clone(), Instant::now());
+    let (opened, begun) = (open.clone(), Instant::now());
     crowd(SLOW, end, move |who, _| hold(address, who, open.clone(), head.clone(), Habit::Dribbles(b" "))).await;
-    Ok(format!("{}, for {:.0} s", held.told("connections"), begun.elapsed().as_secs_f64()))
+    Ok(format!("{}, for {:.0} s", opened.told("connections"), begun.elapsed().as_secs_f64()))
 }
