@@ -235,7 +235,7 @@ fn a_new_database_is_for_its_owner_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_behind_a_link_is_the_one_it_leads_to() {
     let opened = open();
-    std::os::unix::fs::symlink(beside(&opened, "store.db"), beside(&opened, "link.db")).unwrap();
+    std::os::unix::fs::symlink(opened.url.trim_start_matches("sqlite:"), beside(&opened, "link.db")).unwrap();
     write(&opened.store, None, |tx| insert(tx, 1)).await.unwrap().unwrap();
     let linked = Store::open(&format!("sqlite:{}", beside(&opened, "link.db").display()), &support::migrations(TABLE)).unwrap();
     write(&linked, None, |tx| insert(tx, 2)).await.unwrap().unwrap();

@@ -27,7 +27,11 @@ async fn furnished(victim: &Organization) -> anyhow::Result<Vec<String>> {
             record("property_group", group, json!({ "name": "District" })),
             record("tag", tag, json!({ "name": "Sea" })),
             record("task", task, json!({ "propertyId": victim.flat, "title": "Change the linen", "status": "open" })),
-            record("device", device, json!({ "propertyId": victim.flat, "name": "Door", "deviceType": "lock", "vendor": "Acme", "isOnline": true })),
+            record(
+                "device",
+                device,
+                json!({ "propertyId": victim.flat, "name": "Door", "deviceType": "lock", "vendor": "Acme", "isOnline": true }),
+            ),
             record("review", review, json!({ "propertyId": victim.flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z" })),
         ])
         .await?;
