@@ -191,6 +191,13 @@ impl Error {
         error
     }
 
+    /// 503; `cause` goes to the log only.
+    pub fn unavailable(cause: impl fmt::Display) -> Self {
+        let mut error = Self::from(Kind::Unavailable);
+        error.0.cause = Some(cause.to_string());
+        error
+    }
+
     /// 502; `cause` goes to the log only.
     pub fn provider(cause: impl fmt::Display) -> Self {
         let mut error = Self::from(Kind::Provider);

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use store::Transaction;
+use store::{Share, Transaction};
 use tokio::sync::Notify;
 
 use crate::ambient::{Clock, Ids};
 use crate::background::Background;
 use crate::context::{System, Wakes};
+use crate::error::{Error, Result};
 use crate::guest::Setups;
 use crate::manuals::StockPhotos;
 use crate::pipeline::{Homes, InFlight, Memory, RateLimits};
@@ -83,6 +84,11 @@ impl Service {
     pub fn system<'c, 't>(&'c self, tx: &'c mut Transaction<'t>, now: Timestamp) -> System<'c, 't> {
         let Self { ids, public_url, photos, setups, .. } = self;
         System { tx, now, ids, public_url, photos, setups, wakes: Wakes::default() }
+    }
+
+    /// Waits until there is room for another answer that waits to be sent, of an organization; 503 where there is none in time.
+    pub async fn room(&self, share: Share) -> Result<()> {
+        if self.unsent.has_room(share).await { Ok(()) } else { Err(Error::unavailable("too much that was answered waits to be sent")) }
     }
 
     /// Wakes what a committed transaction left something to do.

@@ -177,6 +177,8 @@ async fn through(
                 }
                 known => known,
             };
+            let share = known.as_ref().map_or_else(|| service.homes.of(operation, &head), Caller::organization);
+            service.room(share).await?;
             if let Some(caller) = known {
                 let agreed = take_shared(service, operation, &caller, now).await;
                 admit(service, operation, &caller, now, agreed, noted)?;
@@ -184,7 +186,6 @@ async fn through(
                     return Ok(success);
                 }
                 let arguments = head.read(payload, operation).await?;
-                let share = caller.organization();
                 let read = move |tx: &mut Transaction<'_>| read(tx, &shared, operation, &arguments, &caller, now, &sent);
                 return asked(operation, service.store.read_for(share, read).await?, head.id).await;
             }
@@ -192,7 +193,7 @@ async fn through(
             // One visit to the database: who asks, whether they may, and the answer come from one state.
             let (taken, answered) = service
                 .store
-                .read_for(service.homes.of(operation, &head), move |tx| {
+                .read_for(share, move |tx| {
                     let mut taken = Noted::default();
                     let answered = authenticate::identify(tx, &shared, operation, &sent, now).and_then(|caller| {
                         admit(&shared, operation, &caller, now, None, &mut taken)?;
@@ -212,6 +213,7 @@ async fn through(
                 Some(caller) => caller,
                 None => identify(service, operation, &head, now).await?,
             };
+            service.room(caller.organization()).await?;
             let agreed = take_shared(service, operation, &caller, now).await;
             admit(service, operation, &caller, now, agreed, noted)?;
             let arguments = head.read(payload, operation).await;

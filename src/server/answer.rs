@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -63,6 +63,8 @@ pub(super) struct Headway {
     /// Answers of which something is to be sent.
     answers: AtomicUsize,
     moved: Since,
+    /// The room that the last of them takes: whose it is decides whether there is a reason to hurry.
+    held: Mutex<Weak<Held>>,
     /// Whether there are streams, each of which is given up by itself: the whole has twice the time.
     has_streams: AtomicBool,
 }
@@ -81,9 +83,10 @@ pub(super) struct Patience {
 impl Headway {
     /// Returns when there is an answer that has made none for too long.
     pub(super) async fn is_lost(&self, patience: &Patience) {
-        let mut reasons = patience.unsent.reasons_to_hurry();
+        let mut hurries = patience.unsent.hurries();
         loop {
-            let is_hurried = *reasons.borrow_and_update() > 0;
+            hurries.mark_unchanged();
+            let is_hurried = self.held().upgrade().map_or_else(|| patience.unsent.is_hurried(None), |held| held.is_hurried());
             let times = if self.has_streams.load(Ordering::Relaxed) { 2 } else { 1 };
             let limit = times * if is_hurried { patience.hurried } else { patience.usual };
             let until = if self.answers.load(Ordering::Relaxed) > 0 { self.moved.when() + limit } else { Instant::now() + limit };
@@ -93,9 +96,13 @@ impl Headway {
             tokio::select! {
                 () = tokio::time::sleep_until(until) => {}
                 // Its sender is held by what patience is about.
-                _ = reasons.changed() => {}
+                _ = hurries.changed() => {}
             }
         }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Weak<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -144,7 +151,7 @@ impl Service<Request<Incoming>> for Answering {
 struct Answer {
     turn: Turn,
     stream: Option<Arc<Headway>>,
-    _held: Option<Arc<Held>>,
+    held: Option<Arc<Held>>,
     /// Pieces that have not been taken yet.
     pieces: AtomicUsize,
     /// Waits until there is none.
@@ -157,9 +164,10 @@ impl Answer {
         if stream.is_some() {
             turn.headway().has_streams.store(true, Ordering::Relaxed);
         }
-        let answer = Self { turn, stream, _held: held, pieces: AtomicUsize::new(0), waits: AtomicWaker::new() };
+        let answer = Self { turn, stream, held, pieces: AtomicUsize::new(0), waits: AtomicWaker::new() };
         for headway in answer.headways() {
             headway.moved.note();
+            *headway.held() = answer.held.as_ref().map_or_else(Weak::new, Arc::downgrade);
             headway.answers.fetch_add(1, Ordering::Relaxed);
         }
         answer

@@ -81,8 +81,8 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String]) -> R
         .with_state(service.clone())
         .merge(tools::router(service.clone(), origins))
         .merge(files::router(service.clone()))
-        .layer(middleware::from_fn_with_state(service.clone(), with_room));
-    // What is small or shared by all, and what one asks of a server that is in trouble, needs no room.
+        .layer(middleware::from_fn_with_state(service.clone(), counted));
+    // What is small or shared by all, and what one asks of a server that is in trouble, is not counted.
     let beside = Router::new()
         .route("/api/v1/openapi.json", get(openapi_document))
         .route("/healthz", get(|| async { "ok\n" }))
@@ -139,15 +139,11 @@ async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, nex
     response
 }
 
-/// Answers once there is room for another answer that waits to be sent, and says how large it is.
-async fn with_room(State(service): State<Arc<Service>>, request: HttpRequest, next: Next) -> Response {
-    if !service.unsent.has_room().await {
-        let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
-        tracing::warn!(request_id = %id, cause = "too much that was answered waits to be sent", "not available");
-        return refuse(&Kind::Unavailable.into(), id);
-    }
+/// Says how large an answer is, and whose, of what waits to be sent.
+async fn counted(State(service): State<Arc<Service>>, request: HttpRequest, next: Next) -> Response {
     let mut response = next.run(request).await;
-    let held = service.unsent.hold(response.body().size_hint().lower());
+    let share = response.extensions().get::<Requester>().and_then(|requester| requester.organization);
+    let held = service.unsent.hold(share, response.body().size_hint().lower());
     response.extensions_mut().insert(held);
     response
 }

@@ -96,8 +96,11 @@ async fn admit(State(door): State<Arc<Door>>, request: HttpRequest, next: Next) 
         Ok(identified) => identified,
         Err(error) => return refusal(&error, id),
     };
-    let credential = identified.access.credential;
-    let requester = Requester { organization: Some(identified.organization.id), credential };
+    let organization = Some(identified.organization.id);
+    if let Err(error) = service.room(organization).await {
+        return refusal(&error, id);
+    }
+    let requester = Requester { organization, credential: identified.access.credential };
     let read = buffered(request).await;
     let called = read.as_ref().ok().and_then(|(_, message)| called(message));
     let standing = if called.is_some() { None } else { service.limits.standing(identified.owner(), &service.clock).await };

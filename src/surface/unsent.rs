@@ -1,51 +1,82 @@
-//! What has been answered and has not been sent yet, of all connections together: bounded, so that clients that do not read
-//! what they asked for cannot fill the memory.
+//! What has been answered and has not been sent yet: bounded for all together and for each organization, so that clients that
+//! do not read what they asked for can neither fill the memory nor take the room of others.
 //!
-//! At the bound, answers that make no headway are given up sooner ([`Unsent::hurry`]); requests wait for the room that this
-//! makes, and are refused where it does not come.
+//! An organization may have as much waiting as is left free by all. One that does not read ends at half of the whole, two at a
+//! third each, and so on: whatever they do, there is room for whoever reads. Where there is none for an organization, its
+//! answers that make no headway are given up sooner; its requests wait for the room that this makes, and are refused where it
+//! does not come. Where there is none for anybody, both hold for all.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use store::Share;
 use tokio::sync::{Notify, watch};
 
 /// The bodies that wait to be sent.
 pub struct Unsent {
     limit: u64,
     patience: Duration,
-    held: AtomicU64,
+    state: Mutex<State>,
     freed: Notify,
-    /// How many have a reason to hurry.
-    reasons: watch::Sender<usize>,
+    /// Changes whenever somebody begins or ceases to be in a hurry.
+    hurries: watch::Sender<()>,
 }
 
-/// The place of a body, as long as something of it waits.
+#[derive(Default)]
+struct State {
+    held: u64,
+    /// What there is of each share that has something waiting, or waits for room.
+    parts: HashMap<Share, Part>,
+    /// Reasons to hurry that concern all.
+    reasons: usize,
+}
+
+#[derive(Default)]
+struct Part {
+    held: u64,
+    /// Reasons to hurry that concern this share.
+    reasons: usize,
+}
+
+/// The room of a body, as long as something of it waits.
 pub struct Held {
     unsent: Arc<Unsent>,
+    share: Share,
     bytes: u64,
 }
 
+/// Whose answers are to make headway sooner than otherwise.
+#[derive(Debug, Clone, Copy)]
+enum Whose {
+    All,
+    Of(Share),
+}
+
 /// A reason to hurry, as long as it lives.
-pub struct Hurry<'u>(&'u Unsent);
+pub struct Hurry<'u>(&'u Unsent, Whose);
+
+/// Whether a share may have more waiting, by what it and all have: as much as is free.
+const fn has_room(own: u64, all: u64, limit: u64) -> bool {
+    own < limit.saturating_sub(all)
+}
 
 impl Unsent {
-    /// Room for so many bytes, give or take what is being answered; a request waits for `patience` when it is full.
+    /// Room for so many bytes, give or take what is being answered; a request waits for `patience` where there is none.
     #[must_use]
     pub fn new(limit: u64, patience: Duration) -> Self {
-        Self { limit, patience, held: AtomicU64::new(0), freed: Notify::new(), reasons: watch::Sender::new(0) }
+        let (state, freed, hurries) = (Mutex::default(), Notify::new(), watch::Sender::new(()));
+        Self { limit, patience, state, freed, hurries }
     }
 
-    /// Waits until there is room for another answer; false where there is none in time.
-    pub async fn has_room(&self) -> bool {
-        if !self.is_full() {
-            return true;
-        }
-        let _hurry = self.hurry();
+    /// Waits until there is room for another answer of a share; false where there is none in time.
+    pub async fn has_room(&self, share: Share) -> bool {
+        let Some(whose) = self.in_the_way(share) else { return true };
+        let _hurry = self.hurried(whose);
         let room = async {
             loop {
                 let freed = self.freed.notified();
-                if !self.is_full() {
+                if self.in_the_way(share).is_none() {
                     return;
                 }
                 freed.await;
@@ -54,74 +85,179 @@ impl Unsent {
         tokio::time::timeout(self.patience, room).await.is_ok()
     }
 
-    /// A place for a body of this length.
+    /// Whose answers are in the way of another one of a share; nothing where there is room.
+    fn in_the_way(&self, share: Share) -> Option<Whose> {
+        let state = self.state();
+        let own = state.parts.get(&share).map_or(0, |part| part.held);
+        if has_room(own, state.held, self.limit) {
+            return None;
+        }
+        Some(if state.held < self.limit { Whose::Of(share) } else { Whose::All })
+    }
+
+    /// The room of a body of this length.
     #[must_use]
-    pub fn hold(self: &Arc<Self>, bytes: u64) -> Arc<Held> {
-        self.held.fetch_add(bytes, Ordering::Relaxed);
-        Arc::new(Held { unsent: self.clone(), bytes })
+    pub fn hold(self: &Arc<Self>, share: Share, bytes: u64) -> Arc<Held> {
+        let mut state = self.state();
+        state.held += bytes;
+        state.parts.entry(share).or_default().held += bytes;
+        Arc::new(Held { unsent: self.clone(), share, bytes })
     }
 
     /// Bytes that wait.
     #[must_use]
     pub fn held(&self) -> u64 {
-        self.held.load(Ordering::Relaxed)
+        self.state().held
     }
 
-    /// Has answers that make no headway given up sooner than otherwise.
+    /// Has all answers that make no headway given up sooner than otherwise.
     #[must_use]
     pub fn hurry(&self) -> Hurry<'_> {
-        self.reasons.send_if_modified(|reasons| {
-            *reasons += 1;
-            *reasons == 1
-        });
-        Hurry(self)
+        self.hurried(Whose::All)
     }
 
-    /// How many have a reason to hurry; whoever waits for a change hears of the first and of the last.
+    /// Whether the answers of a share are to be given up sooner than otherwise.
     #[must_use]
-    pub fn reasons_to_hurry(&self) -> watch::Receiver<usize> {
-        self.reasons.subscribe()
+    pub fn is_hurried(&self, share: Share) -> bool {
+        let state = self.state();
+        state.reasons > 0 || state.parts.get(&share).is_some_and(|part| part.reasons > 0)
     }
 
-    fn is_full(&self) -> bool {
-        self.held() >= self.limit
+    /// Tells when that may have become another for somebody.
+    #[must_use]
+    pub fn hurries(&self) -> watch::Receiver<()> {
+        self.hurries.subscribe()
+    }
+
+    fn hurried(&self, whose: Whose) -> Hurry<'_> {
+        let mut state = self.state();
+        let reasons = state.reasons_of(whose);
+        *reasons += 1;
+        if *reasons == 1 {
+            self.hurries.send_replace(());
+        }
+        Hurry(self, whose)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn reasons_of(&mut self, whose: Whose) -> &mut usize {
+        match whose {
+            Whose::All => &mut self.reasons,
+            Whose::Of(share) => &mut self.parts.entry(share).or_default().reasons,
+        }
+    }
+
+    /// Forgets a share of which there is nothing.
+    fn tidy(&mut self, share: Share) {
+        if self.parts.get(&share).is_some_and(|part| part.held == 0 && part.reasons == 0) {
+            self.parts.remove(&share);
+        }
+    }
+}
+
+impl Held {
+    /// Whether it is to be given up sooner than otherwise.
+    #[must_use]
+    pub fn is_hurried(&self) -> bool {
+        self.unsent.is_hurried(self.share)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let before = self.unsent.held.fetch_sub(self.bytes, Ordering::Relaxed);
-        if before >= self.unsent.limit {
-            self.unsent.freed.notify_waiters();
+        let mut state = self.unsent.state();
+        state.held -= self.bytes;
+        if let Some(part) = state.parts.get_mut(&self.share) {
+            part.held -= self.bytes;
         }
+        state.tidy(self.share);
+        drop(state);
+        // Costs next to nothing where nobody waits.
+        self.unsent.freed.notify_waiters();
     }
 }
 
 impl Drop for Hurry<'_> {
     fn drop(&mut self) {
-        self.0.reasons.send_if_modified(|reasons| {
-            *reasons -= 1;
-            *reasons == 0
-        });
+        let Self(unsent, whose) = *self;
+        let mut state = unsent.state();
+        let reasons = state.reasons_of(whose);
+        *reasons -= 1;
+        if *reasons == 0 {
+            unsent.hurries.send_replace(());
+        }
+        if let Whose::Of(share) = whose {
+            state.tidy(share);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
     use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(4);
+
+    #[expect(clippy::unnecessary_wraps, reason = "it is what is asked for")]
+    fn share(number: u128) -> Share {
+        Some(Uuid::from_u128(number))
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_request_waits_for_room_and_not_for_ever() {
-        let unsent = Arc::new(Unsent::new(10, Duration::from_secs(4)));
-        assert!(unsent.has_room().await);
-        let held = unsent.hold(10);
-        assert!(!unsent.has_room().await, "nothing was sent meanwhile");
-        let mut reasons = unsent.reasons_to_hurry();
+        let unsent = Arc::new(Unsent::new(10, PATIENCE));
+        assert!(unsent.has_room(share(1)).await);
+        let held = unsent.hold(share(1), 10);
+        for other in 1..=2 {
+            assert!(!unsent.has_room(share(other)).await, "nothing was sent meanwhile");
+        }
+        let mut hurries = unsent.hurries();
         let sends = async {
-            reasons.wait_for(|reasons| *reasons == 1).await.unwrap();
+            hurries.changed().await.unwrap();
+            assert!(held.is_hurried());
             drop(held);
         };
-        assert!(tokio::join!(unsent.has_room(), sends).0);
-        assert_eq!((unsent.held(), *reasons.borrow_and_update()), (0, 0));
+        assert!(tokio::join!(unsent.has_room(share(2)), sends).0);
+        assert_eq!((unsent.held(), unsent.is_hurried(share(1)), unsent.state().parts.len()), (0, false, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_read_takes_no_room_of_others() {
+        let unsent = Arc::new(Unsent::new(100, PATIENCE));
+        let unread = unsent.hold(share(1), 50);
+        assert!(unsent.has_room(share(2)).await && unsent.has_room(None).await);
+        let read = unsent.hold(share(2), 20);
+        let mut hurries = unsent.hurries();
+        let looks = async {
+            hurries.changed().await.unwrap();
+            assert!(unread.is_hurried(), "it is in its own way");
+            assert!(!read.is_hurried() && !unsent.is_hurried(None), "and in nobody else's");
+        };
+        assert!(!tokio::join!(unsent.has_room(share(1)), looks).0);
+    }
+
+    proptest! {
+        /// However many take all that they are given and never read, there is room for one who holds less than they do.
+        #[test]
+        fn there_is_room_for_one_more(greedy in 1..50_u64, bytes in 1..2_000_u64) {
+            let limit = 1_000_000;
+            let mut held = vec![0; usize::try_from(greedy).unwrap()];
+            loop {
+                let all: u64 = held.iter().sum();
+                let Some(more) = held.iter_mut().find(|own| has_room(**own, all, limit)) else { break };
+                *more += bytes;
+            }
+            let all: u64 = held.iter().sum();
+            prop_assert!(has_room(0, all, limit), "{} of {} are taken", all, limit);
+            prop_assert!(limit - all + bytes >= limit / (greedy + 1), "{} of {} are taken", all, limit);
+        }
     }
 }

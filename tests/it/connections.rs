@@ -241,6 +241,29 @@ async fn what_waits_to_be_sent_has_a_bound() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_read_takes_no_room_of_another_organization() {
+    let limits = Limits { unsent: 900_000, room: SOON, hurried_headway: MOMENT, ..Limits::default() };
+    let app = App::on_sqlite_within(&[], limits).await;
+    let (greedy, slow, other) = (long_list(&app).await, long_list(&app).await, app.org().await.key().await.token.unwrap());
+    let (mut send, _connection) = http2(&app, 1_000).await;
+    // A third of the room each: one is slow to read its only list, the other reads nothing and asks for more.
+    let mut read = ask(&mut send, LONG_LIST, &slow).await;
+    let mut stuck = ask(&mut send, LONG_LIST, &greedy).await;
+    let start = Instant::now();
+    app.api(&other).get("/portals").await.data();
+    assert!(start.elapsed() < MOMENT, "others have room at once");
+    app.api(&greedy).get("/portals").await.data();
+    let given_up = async { while stuck.data().await.is_some_and(|heard| heard.is_ok()) {} };
+    timeout(SOON, given_up).await.expect("for who is in the way of itself there is less time");
+    assert_eq!(read.data().await.unwrap().unwrap().len(), 1_000);
+    let mut more = async || {
+        read.flow_control().release_capacity(1_000).unwrap();
+        read.data().await.unwrap()
+    };
+    assert!(timeout(SOON, more()).await.unwrap().is_ok(), "and nobody else has less");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn where_others_wait_who_does_not_read_has_less_time() {
     let limits = Limits { unsent: 200_000, room: SOON, hurried_headway: MOMENT, ..Limits::default() };
     let app = App::on_sqlite_within(&[], limits).await;

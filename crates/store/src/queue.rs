@@ -1,16 +1,27 @@
 //! Work that waits for a thread, taken in turns, so that nobody waits behind another's backlog.
+//!
+//! Turns are a matter of time, not of number: of the shares that have something waiting, the next is the one that has had
+//! the least time of late (start-time fair queueing, Goyal, Vin and Cheng, SIGCOMM 1996). Who asks for what takes long waits
+//! for those who ask for what does not, and these do not wait for each piece of that in turn.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::Share;
 use crate::error::{Error, Result};
 
 /// How much of one share may wait at once. Who waits does so for a bounded time, so more than this would not be reached.
 const WAITING: usize = 4_096;
+/// What a turn counts for at the least, in time.
+const TURN: Duration = Duration::from_micros(100);
+/// How far a share may be behind others for what it has had: more is forgiven, so that it gets its turn before it has
+/// waited for too long.
+const DEBT: Duration = Duration::from_millis(50);
+/// Shares that are remembered before those that owe little are looked for.
+const REMEMBERED: usize = 1_024;
 
-/// The queue of some threads. Of the shares that have something waiting each gets one turn after another, and within a
-/// share what came first goes first.
+/// The queue of some threads. Within a share what came first goes first.
 pub(crate) struct Queue<W> {
     state: Mutex<State<W>>,
     ready: Condvar,
@@ -20,36 +31,54 @@ pub(crate) struct Queue<W> {
 
 struct State<W> {
     /// The shares that have something waiting and may run more, in the order of their turns.
-    turns: VecDeque<Share>,
+    turns: BTreeSet<Turn>,
     shares: HashMap<Share, Held<W>>,
+    /// The time that a share has had that is neither ahead nor behind.
+    now: Duration,
+    /// Turns there have been, which decides between those who have had the same.
+    count: u64,
+    /// At how many shares those that owe little are forgotten.
+    forget_at: usize,
     is_closed: bool,
 }
 
-/// What is there of one share; an entry goes when there is nothing.
+/// When it is whose turn.
+type Turn = (Duration, u64, Share);
+
+/// What there is of one share.
 struct Held<W> {
     waiting: VecDeque<W>,
     running: usize,
+    /// The time that it has had.
+    had: Duration,
+    /// How long its last work took.
+    last: Duration,
+    /// Its turn, if it has one.
+    turn: Option<Turn>,
 }
 
 impl<W> Queue<W> {
     /// A queue that lets so much of one share run at once.
     pub(crate) fn new(most: usize) -> Self {
-        let state = State { turns: VecDeque::new(), shares: HashMap::new(), is_closed: false };
+        let (turns, shares) = (BTreeSet::new(), HashMap::new());
+        let state = State { turns, shares, now: Duration::ZERO, count: 0, forget_at: REMEMBERED, is_closed: false };
         Self { state: Mutex::new(state), ready: Condvar::new(), most }
     }
 
     /// Adds work; refused where too much of its share is waiting.
     pub(crate) fn push(&self, share: Share, work: W) -> Result<()> {
         let mut state = self.state();
-        let held = state.shares.entry(share).or_insert_with(|| Held { waiting: VecDeque::new(), running: 0 });
+        state.forget();
+        let now = state.now;
+        let held = state.shares.entry(share).or_insert_with(Held::new);
         if held.waiting.len() >= WAITING {
             return Err(Error::Unavailable("too much is waiting for the database".into()));
         }
+        held.had = held.had.max(now);
         held.waiting.push_back(work);
-        if held.waiting.len() == 1 && held.running < self.most {
-            state.turns.push_back(share);
-            self.ready.notify_one();
-        }
+        state.line_up(share, self.most);
+        // Each time: whoever is told takes one, and leaves the rest to whoever is told of that.
+        self.ready.notify_one();
         Ok(())
     }
 
@@ -67,22 +96,22 @@ impl<W> Queue<W> {
         }
     }
 
-    /// The next work, if there is some.
-    pub(crate) fn try_pop(&self) -> Option<(Share, W)> {
-        self.state().take(self.most)
+    /// The next work, if there is some and it is not known to take longer than this.
+    pub(crate) fn pop_within(&self, time: Duration) -> Option<(Share, W)> {
+        let mut state = self.state();
+        let (_, _, share) = state.turns.first()?;
+        if state.shares.get(share)?.last > time { None } else { state.take(self.most) }
     }
 
-    /// Says that work of a share is over.
-    pub(crate) fn done(&self, share: Share) {
+    /// Says that work of a share is over, and how long it took.
+    pub(crate) fn done(&self, share: Share, took: Duration) {
         let mut state = self.state();
+        let most_owed = state.now + DEBT;
         let Some(held) = state.shares.get_mut(&share) else { return };
         held.running -= 1;
-        if held.waiting.is_empty() {
-            if held.running == 0 {
-                state.shares.remove(&share);
-            }
-        } else if held.running + 1 == self.most {
-            state.turns.push_back(share);
+        held.last = took;
+        held.had = (held.had + took.saturating_sub(TURN)).min(most_owed.max(held.had));
+        if state.line_up(share, self.most) {
             self.ready.notify_one();
         }
     }
@@ -105,20 +134,56 @@ impl<W> Queue<W> {
 
 impl<W> State<W> {
     fn take(&mut self, most: usize) -> Option<(Share, W)> {
-        let share = self.turns.pop_front()?;
+        let (turn, _, share) = self.turns.pop_first()?;
+        self.now = self.now.max(turn);
         let held = self.shares.get_mut(&share)?;
+        held.turn = None;
         let work = held.waiting.pop_front()?;
         held.running += 1;
-        if !held.waiting.is_empty() && held.running < most {
-            self.turns.push_back(share);
-        }
+        held.had += TURN;
+        self.line_up(share, most);
         Some((share, work))
+    }
+
+    /// Gives a share the turn that is due to it; whether it had none.
+    fn line_up(&mut self, share: Share, most: usize) -> bool {
+        let Some(held) = self.shares.get_mut(&share) else { return false };
+        let had = held.turn.take();
+        if let Some(turn) = &had {
+            self.turns.remove(turn);
+        }
+        if held.waiting.is_empty() || held.running >= most {
+            return false;
+        }
+        let count = had.map_or(self.count, |(_, count, _)| count);
+        self.count += 1;
+        let turn = (held.had, count, share);
+        held.turn = Some(turn);
+        self.turns.insert(turn);
+        had.is_none()
+    }
+
+    /// Forgets the shares that have nothing here and owe little, once there are many.
+    fn forget(&mut self) {
+        if self.shares.len() >= self.forget_at {
+            let little = self.now + DEBT / 2;
+            self.shares.retain(|_, held| !held.waiting.is_empty() || held.running > 0 || held.had > little);
+            self.forget_at = REMEMBERED.max(2 * self.shares.len());
+        }
+    }
+}
+
+impl<W> Held<W> {
+    fn new() -> Self {
+        Self { waiting: VecDeque::new(), running: 0, had: Duration::ZERO, last: Duration::ZERO, turn: None }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Instant;
 
     use proptest::prelude::*;
     use uuid::Uuid;
@@ -130,6 +195,11 @@ mod tests {
         Some(Uuid::from_u128(number))
     }
 
+    /// The next work, whatever it takes.
+    fn now<W>(queue: &Queue<W>) -> Option<(Share, W)> {
+        queue.pop_within(Duration::MAX)
+    }
+
     #[test]
     fn shares_take_turns() {
         let queue = Queue::new(usize::MAX);
@@ -138,8 +208,86 @@ mod tests {
         }
         queue.push(share(2), "b0".to_owned()).unwrap();
         queue.push(None, "c0".to_owned()).unwrap();
-        let order: Vec<_> = std::iter::from_fn(|| queue.try_pop()).map(|(_, work)| work).collect();
+        let order: Vec<_> = std::iter::from_fn(|| now(&queue)).map(|(_, work)| work).collect();
         assert_eq!(order, ["a0", "b0", "c0", "a1", "a2"]);
+    }
+
+    #[test]
+    fn turns_are_of_time() {
+        let queue = Queue::new(usize::MAX);
+        let long = Duration::from_millis(300);
+        for number in 0..5 {
+            queue.push(share(1), format!("long {number}")).unwrap();
+        }
+        assert_eq!(now(&queue).unwrap().1, "long 0");
+        for number in 0..3 {
+            queue.push(share(2), format!("short {number}")).unwrap();
+        }
+        queue.done(share(1), long);
+        for number in 0..3 {
+            assert_eq!(queue.pop_within(Duration::from_millis(5)).unwrap().1, format!("short {number}"));
+            queue.done(share(2), TURN);
+        }
+        assert!(queue.pop_within(Duration::from_millis(5)).is_none(), "what takes long goes by itself");
+        assert_eq!(now(&queue).unwrap().1, "long 1");
+        queue.done(share(1), long);
+        // What is owed has a bound, so that its turn comes while others go on.
+        let turns = DEBT.as_micros() / TURN.as_micros() + 1;
+        let mut before = 0;
+        loop {
+            queue.push(share(2), "short".to_owned()).unwrap();
+            if now(&queue).unwrap().1 == "long 2" {
+                break;
+            }
+            queue.done(share(2), TURN);
+            before += 1;
+        }
+        assert!(before > turns / 2 && before <= turns, "{before}");
+    }
+
+    #[test]
+    fn what_may_run_at_once_does() {
+        let queue = Queue::new(2);
+        let (running, alone) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while let Some((share, round)) = queue.pop() {
+                        running.fetch_add(1, Ordering::Relaxed);
+                        let start = Instant::now();
+                        while running.load(Ordering::Relaxed) < 2 * round {
+                            if start.elapsed() > Duration::from_secs(5) {
+                                alone.fetch_add(1, Ordering::Relaxed);
+                                return queue.close();
+                            }
+                            std::thread::yield_now();
+                        }
+                        queue.done(share, TURN);
+                    }
+                });
+            }
+            for round in 1..=1_000 {
+                for _ in 0..2 {
+                    queue.push(share(1), round).unwrap();
+                }
+                while running.load(Ordering::Relaxed) < 2 * round && alone.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+            }
+            queue.close();
+        });
+        assert_eq!(alone.load(Ordering::Relaxed), 0, "a thread sleeps while there is work");
+    }
+
+    #[test]
+    fn who_owes_little_is_forgotten() {
+        let queue = Queue::new(1);
+        for number in 0..100_000 {
+            queue.push(share(number), ()).unwrap();
+            let (share, ()) = now(&queue).unwrap();
+            queue.done(share, TURN);
+        }
+        assert!(queue.state().shares.len() <= REMEMBERED + 1);
     }
 
     #[test]
@@ -148,11 +296,11 @@ mod tests {
         for number in 0..4 {
             queue.push(share(1), number).unwrap();
         }
-        assert_eq!([queue.try_pop(), queue.try_pop(), queue.try_pop()], [Some((share(1), 0)), Some((share(1), 1)), None]);
+        assert_eq!([now(&queue), now(&queue), now(&queue)], [Some((share(1), 0)), Some((share(1), 1)), None]);
         queue.push(share(2), 9).unwrap();
-        assert_eq!(queue.try_pop(), Some((share(2), 9)));
-        queue.done(share(1));
-        assert_eq!([queue.try_pop(), queue.try_pop()], [Some((share(1), 2)), None]);
+        assert_eq!(now(&queue), Some((share(2), 9)));
+        queue.done(share(1), TURN);
+        assert_eq!([now(&queue), now(&queue)], [Some((share(1), 2)), None]);
     }
 
     #[test]
@@ -169,12 +317,16 @@ mod tests {
         /// Whatever comes and goes: nothing is lost or given twice, a share keeps its order, none has more running than it
         /// may, and nothing waits while it might run.
         #[test]
-        fn everything_is_given_once_and_in_order(steps in prop::collection::vec((0..4_u128, prop::bool::ANY), 1..200), most in 1..4_usize) {
+        fn everything_is_given_once_and_in_order(
+            steps in prop::collection::vec((0..4_u128, prop::bool::ANY), 1..200),
+            most in 1..4_usize,
+            took in (0..500_000_u64).prop_map(Duration::from_micros),
+        ) {
             let queue = Queue::new(most);
             let (mut pushed, mut given) = (HashMap::<Share, usize>::new(), HashMap::<Share, usize>::new());
             let mut running: Vec<Share> = Vec::new();
             let mut take = |running: &mut Vec<Share>| {
-                let Some((share, number)) = queue.try_pop() else { return false };
+                let Some((share, number)) = now(&queue) else { return false };
                 let next = given.entry(share).or_default();
                 assert_eq!(*next, number);
                 *next += 1;
@@ -188,12 +340,12 @@ mod tests {
                     queue.push(share(number), *next).unwrap();
                     *next += 1;
                 } else if !take(&mut running) && !running.is_empty() {
-                    queue.done(running.remove(0));
+                    queue.done(running.remove(0), took);
                 }
             }
             while take(&mut running) || !running.is_empty() {
                 if !running.is_empty() {
-                    queue.done(running.remove(0));
+                    queue.done(running.remove(0), took);
                 }
             }
             prop_assert_eq!(pushed, given);

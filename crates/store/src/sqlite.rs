@@ -268,9 +268,10 @@ fn assert_durable(connection: &Connection) -> Result<()> {
 fn serve_reads(connection: &Connection, queue: &Queue<Read>, counts: &Counts, files: &Files) {
     while let Some((share, read)) = queue.pop() {
         counts.busy.fetch_add(1, Ordering::Relaxed);
+        let begun = Instant::now();
         read(connection, files);
         counts.busy.fetch_sub(1, Ordering::Relaxed);
-        queue.done(share);
+        queue.done(share, begun.elapsed());
     }
 }
 
@@ -302,19 +303,22 @@ fn commit_together(connection: &Connection, first: (Share, Write), queue: &Queue
     if let Err(error) = files.check().and_then(|()| control(connection, "begin immediate")) {
         // Dropping the operation closes its channel, which its caller reads as unavailable; the next one tries again.
         tracing::warn!(%error, "a write could not begin");
-        queue.done(first.0);
+        queue.done(first.0, Duration::ZERO);
         return;
     }
     let begun = Instant::now();
     let (mut attempts, mut done) = (0, Vec::new());
     let mut next = Some(first);
     let mut outcome = Ok(());
+    let mut spent = Duration::ZERO;
     while let Some((share, write)) = next.take() {
         outcome = in_savepoint(connection, write, &mut done);
-        queue.done(share);
+        let before = std::mem::replace(&mut spent, begun.elapsed());
+        queue.done(share, spent.saturating_sub(before));
         attempts += 1;
-        if outcome.is_ok() && attempts < BATCH && begun.elapsed() < BATCH_TIME {
-            next = queue.try_pop();
+        if outcome.is_ok() && attempts < BATCH && spent < BATCH_TIME {
+            // What is done is not to wait for what takes longer than that.
+            next = queue.pop_within(BATCH_TIME);
         }
     }
     if outcome.is_ok() {

@@ -109,6 +109,31 @@ async fn a_batch_ends_after_so_many_attempts_though_all_but_one_failed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_takes_long_is_not_waited_for_each_time() {
+    let opened = open();
+    let (go, holding) = hold(&opened.store).await;
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let mut writes = Vec::new();
+    for number in 1..=3 {
+        for (whose, takes) in [(1, Duration::from_millis(10)), (2, Duration::ZERO)] {
+            let order = order.clone();
+            writes.push(write(&opened.store, share(whose), move |_| {
+                std::thread::sleep(takes);
+                order.lock().unwrap().push((whose, number));
+                Ok(())
+            }));
+            queued(&opened.store, writes.len()).await;
+        }
+    }
+    drop(go);
+    holding.await.unwrap().unwrap();
+    for write in writes {
+        write.await.unwrap().unwrap();
+    }
+    assert_eq!(*order.lock().unwrap(), [(1, 1), (2, 1), (2, 2), (2, 3), (1, 2), (1, 3)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_batch_ends_after_its_time() {
     let opened = open();
     let (go, holding) = hold(&opened.store).await;
