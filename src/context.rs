@@ -1,5 +1,9 @@
 //! What an operation works with: an open transaction bound to one organization, the caller, the time, fresh ids.
 
+use std::any::{Any, type_name};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use store::{Row, Statement, Transaction, Value};
 use uuid::Uuid;
@@ -7,9 +11,8 @@ use uuid::Uuid;
 use crate::access::{Access, Identified, Organization, Permission, Reach};
 use crate::ambient::Ids;
 use crate::error::{Error, Result};
-use crate::guest::Setups;
+use crate::kit::{Bell, Kit, Weighed};
 use crate::operation::Touches;
-use crate::platform::Photos;
 
 store::statements! {
     /// Begins every write: writers of one organization queue up here. The revision goes forward by a random step, so that
@@ -35,34 +38,17 @@ pub struct System<'c, 't> {
     pub tx: &'c mut Transaction<'t>,
     /// The time of the request.
     pub now: Timestamp,
-    /// Fresh ids and secrets.
-    pub ids: &'c Ids,
-    /// The address guests and receivers see, without a slash at its end.
-    pub public_url: &'c str,
-    /// Makes the addresses of photos.
-    pub photos: &'c Photos,
-    /// What is set up for the guests of flats.
-    pub setups: &'c Setups,
-    /// What is to be woken once this is committed.
-    pub wakes: Wakes,
-}
-
-/// Which background work has something to do once a transaction is committed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wakes {
-    /// The webhook dispatcher: something was put into the outbox.
-    pub deliveries: bool,
-    /// The translator: a text was queued.
-    pub translations: bool,
-    /// The sweep: a webhook subscription was deleted.
-    pub deletions: bool,
+    /// What else it has at hand.
+    pub kit: &'c Kit,
+    /// What is rung once this is committed.
+    pub rung: BTreeSet<Bell>,
 }
 
 impl System<'_, '_> {
     /// Locks an organization, as every write on one begins, and raises the revision of what is to change. `None` where it is
     /// not there yet.
     pub fn lock(&mut self, organization: Uuid, touches: Touches) -> Result<Option<Locked>> {
-        let step = self.ids.step();
+        let step = self.kit.ids.step();
         let statement = match touches {
             Touches::Configuration => &LOCK_ORGANIZATION,
             Touches::Stream => &LOCK_FOR_STREAM,
@@ -77,7 +63,7 @@ impl System<'_, '_> {
     /// A fresh id.
     #[must_use]
     pub fn new_id(&self) -> Uuid {
-        self.ids.uuid(self.now)
+        self.kit.ids.uuid(self.now)
     }
 }
 
@@ -151,17 +137,24 @@ impl<'c, 't> Context<'c, 't> {
         Ok(())
     }
 
-    /// The revision of what is configured, which names what is read of that; none in a transaction that changes it.
-    #[must_use]
-    pub fn revision(&self) -> Option<i64> {
-        (!self.touches_configuration).then_some(self.revision)
-    }
-
-    /// Whether what is read here may be kept. In a transaction that writes it may not, not even what it does not change
-    /// itself: others have written before it in the same commit, and that may fail.
-    #[must_use]
-    pub fn may_keep(&self) -> bool {
-        self.opened_for.is_none()
+    /// What a key stands for in what is configured: as it was kept under the revision of that, or else as it is loaded.
+    ///
+    /// A revision names a state, so what was kept under it is what would be loaded. Nothing is kept that was read in a
+    /// transaction that writes, whatever it writes: others have written before it in the same commit, and that may fail. In
+    /// one that changes what is configured nothing is looked up, either.
+    pub fn cached<V: Weighed>(&mut self, key: &str, load: impl FnOnce(&mut Self) -> Result<V>) -> Result<Arc<V>> {
+        if self.touches_configuration {
+            return load(self).map(Arc::new);
+        }
+        let (cache, organization, revision) = (&self.system.kit.cache, self.organization.id, self.revision);
+        if let Some(kept) = cache.get(organization, key, revision) {
+            return Ok(kept);
+        }
+        let value = Arc::new(load(self)?);
+        if self.system.tx.is_read_only() {
+            cache.keep(organization, key, revision, &value);
+        }
+        Ok(value)
     }
 
     /// The rows of a query; the organization is `?1`, the given parameters follow.
@@ -215,25 +208,24 @@ impl<'c, 't> Context<'c, 't> {
     /// Fresh ids and secrets.
     #[must_use]
     pub fn ids(&self) -> &Ids {
-        self.system.ids
+        &self.system.kit.ids
     }
 
     /// The address guests and receivers see, without a slash at its end.
     #[must_use]
     pub fn public_url(&self) -> &str {
-        self.system.public_url
+        &self.system.kit.public_url
     }
 
-    /// Makes the addresses of photos.
-    #[must_use]
-    pub fn photos(&self) -> &Photos {
-        self.system.photos
+    /// What a chapter has put there for its operations.
+    pub fn part<T: Any + Send + Sync>(&self) -> Result<&'c T> {
+        self.system.kit.part().ok_or_else(|| Error::internal(format!("nothing of {} is there", type_name::<T>())))
     }
 
-    /// What is set up for the guests of flats.
+    /// All of a type that the chapters have listed.
     #[must_use]
-    pub fn setups(&self) -> &'c Setups {
-        self.system.setups
+    pub fn listed<T: Any + Send + Sync>(&self) -> &'static [T] {
+        self.system.kit.lists.all()
     }
 
     /// What the caller reaches.
@@ -247,24 +239,13 @@ impl<'c, 't> Context<'c, 't> {
         self.access.require(permission)
     }
 
-    /// Notes that there is something to deliver once this is committed.
-    pub fn wake_dispatcher(&mut self) {
-        self.system.wakes.deliveries = true;
+    /// Rings a bell once this is committed.
+    pub fn ring(&mut self, bell: Bell) {
+        self.system.rung.insert(bell);
     }
 
-    /// Notes that there is something to translate once this is committed.
-    pub fn wake_translator(&mut self) {
-        self.system.wakes.translations = true;
-    }
-
-    /// Notes that there is something to sweep away once this is committed.
-    pub fn wake_sweep(&mut self) {
-        self.system.wakes.deletions = true;
-    }
-
-    /// What is to be woken once this is committed.
-    #[must_use]
-    pub fn wakes(&self) -> Wakes {
-        self.system.wakes
+    /// What is to be rung once this is committed.
+    pub fn rung(&mut self) -> BTreeSet<Bell> {
+        std::mem::take(&mut self.system.rung)
     }
 }

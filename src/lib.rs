@@ -10,12 +10,14 @@ pub mod background;
 pub mod commands;
 pub mod config;
 pub mod context;
+pub mod delivery;
 pub mod error;
 pub mod events;
 pub mod field;
 pub mod format;
 pub mod guest;
 pub mod json;
+pub mod kit;
 pub mod logging;
 pub mod manuals;
 pub mod moment;
@@ -64,12 +66,19 @@ pub(crate) fn texts() -> &'static [&'static dyn translations::Shows] {
     &[&precheck::StepTexts, &manuals::ManualTexts, &manuals::CategoryTitles, &portals::PortalCopy, &portals::Callouts]
 }
 
+/// What the chapters list for each other.
+pub(crate) fn lists() -> &'static kit::Lists {
+    static LISTS: LazyLock<kit::Lists> = LazyLock::new(kit::Lists::default);
+    &LISTS
+}
+
 /// Every statement of the product, so that a test can prepare each on both migrated schemas.
 #[must_use]
 pub fn statements() -> Vec<&'static store::Statement> {
     [
         access::STATEMENTS.to_vec(),
         context::STATEMENTS.to_vec(),
+        delivery::statements(),
         events::STATEMENTS.to_vec(),
         pipeline::statements(),
         platform::statements(),

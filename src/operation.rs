@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use crate::access::{Access, Permission, Revisions};
 use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
+use crate::kit::Kit;
 use crate::pipeline::Shape;
-use crate::service::Service;
 
 /// The interface an operation belongs to; each has its own credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +149,7 @@ pub type Job = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Answer> + Send>;
 /// Rules over an input: what is wrong with it, given the names of the fields that are wrong already.
 pub type Rules = dyn Fn(&Value, &[&str]) -> Vec<Issue> + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
-type ProviderWork = dyn Fn(Arc<Service>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
+type ProviderWork = dyn Fn(Arc<Kit>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
 
 /// The function behind an operation.
 pub enum Work {
@@ -491,7 +491,7 @@ impl Declaration {
     }
 
     /// Asks another service. There is no transaction: what is read here is settings, and nothing is written.
-    pub fn asks<I, O, F>(mut self, work: impl Fn(Arc<Service>, I) -> F + Send + Sync + 'static) -> Operation
+    pub fn asks<I, O, F>(mut self, work: impl Fn(Arc<Kit>, I) -> F + Send + Sync + 'static) -> Operation
     where
         I: DeserializeOwned + JsonSchema + 'static,
         O: Serialize + JsonSchema + 'static,

@@ -29,7 +29,7 @@ impl Local<'_> {
         let operation = known.ok_or_else(|| format!("there is no operation {operation}"))?;
         let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token)).map_err(|error| error.to_string())?;
         let request = Request {
-            id: self.service.ids.uuid(self.service.clock.now()),
+            id: self.service.kit.ids.uuid(self.service.clock.now()),
             path: path.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             query: Vec::new(),
             headers: HeaderMap::from_iter([(AUTHORIZATION, bearer)]),

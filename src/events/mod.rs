@@ -8,7 +8,7 @@ mod timekeeper;
 mod timer;
 
 pub use derive::{Change, Derived, Timer, derive, has_timers};
-pub use timekeeper::Timekeeper;
+pub use timekeeper::{ReconnectDelay, Timekeeper};
 pub(crate) use timer::{STATEMENTS, set_all as set_timers};
 
 use schemars::JsonSchema;

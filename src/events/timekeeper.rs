@@ -18,6 +18,10 @@ const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
 /// How long to leave a database alone that could not be asked.
 const RESPITE: Duration = Duration::from_secs(1);
 
+/// How long a device has to be back before that is told.
+#[derive(Debug, Clone, Copy)]
+pub struct ReconnectDelay(pub Duration);
+
 /// Fires `device.reconnected` for devices that have stayed. Every node has one; a timer is fired by whichever comes first.
 #[derive(Clone)]
 pub struct Timekeeper(Arc<Service>);
@@ -70,8 +74,8 @@ impl Timekeeper {
         };
         let (shared, now) = (self.0.clone(), self.0.clock.now());
         match self.0.store.write(move |tx| timer::expire(tx, &shared, organization, since, now)).await {
-            Ok((count, wakes)) => {
-                self.0.wake(wakes);
+            Ok((count, rung)) => {
+                self.0.kit.ring(&rung);
                 Some(count)
             }
             Err(error) => {
@@ -108,7 +112,7 @@ impl Timekeeper {
     }
 
     fn delay(&self) -> Duration {
-        self.0.settings.device_reconnect_delay
+        self.0.kit.part::<ReconnectDelay>().map_or(Duration::ZERO, |delay| delay.0)
     }
 }
 

@@ -20,7 +20,7 @@ pub use manuals::{ManualCategoryView, ManualView};
 pub(crate) use operations::{forget_stays, operations, stay_token, stay_url};
 pub use page::{render, render_busy, render_missing};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
-pub use setup::Setups;
+
 pub use view::{GuestView, language_of};
 
 pub(crate) fn statements() -> Vec<&'static store::Statement> {

@@ -14,8 +14,8 @@ use url::Url;
 
 use crate::error::{Error, Kind, Result, innermost};
 use crate::field::Text200;
+use crate::kit::Kit;
 use crate::operation::{Needs, Operation};
-use crate::service::Service;
 
 /// How long the provider may take in all, from the connection to the last byte of the answer.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -194,8 +194,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-async fn search(service: Arc<Service>, wanted: SearchStockPhotos) -> Result<FoundPhotos> {
-    match &service.stock_photos {
+async fn search(kit: Arc<Kit>, wanted: SearchStockPhotos) -> Result<FoundPhotos> {
+    match kit.part::<StockPhotos>() {
         Some(provider) => provider.search(&wanted).await,
         None => Err(Error::new(Kind::Unavailable, "Stock photo search is not configured.")),
     }

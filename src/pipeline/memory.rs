@@ -10,7 +10,6 @@
 //! the moment is never kept.
 
 use std::fmt::Write as _;
-use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -19,8 +18,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use http::HeaderValue;
 use jiff::Timestamp;
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use store::Version;
 use uuid::Uuid;
@@ -29,6 +28,7 @@ use super::deflated::Deflated;
 use super::envelope;
 use super::request::Head;
 use crate::access::{Credential, Identified, Permissions, Revisions};
+use crate::kit::sharded;
 use crate::operation::{Answer, Basis, Operation};
 
 /// Callers remembered at once.
@@ -37,11 +37,6 @@ const CALLERS: usize = 4_096;
 const ANSWERS: u64 = 32 << 20;
 /// About how many that is.
 const KEPT: usize = 4_096;
-/// The least that a shard holds. What is kept is split over shards, so that processors do not wait for each other, and nothing
-/// is kept that takes more than 97 % of one.
-const SHARD: u64 = 4 << 20;
-/// Shards a processor, where there are not too many.
-const SHARDS_A_PROCESSOR: usize = 4;
 /// About what an entry takes besides its body.
 const OVERHEAD: u64 = 512;
 
@@ -152,25 +147,6 @@ impl Memory {
     }
 }
 
-/// Room for so many bytes, in as many shards as keeps the processors from waiting for each other, and in none that is smaller
-/// than [`SHARD`], however many processors there are.
-pub(crate) fn sharded<K, V, W>(entries: usize, bytes: u64, weight: W, processors: usize) -> Cache<K, V, W>
-where
-    K: Eq + Hash,
-    V: Clone,
-    W: Weighter<K, V> + Clone,
-{
-    // There will be the next power of two of what is asked for, so the most is one itself.
-    let most = 1 << (bytes / SHARD).max(1).ilog2();
-    let shards = processors.saturating_mul(SHARDS_A_PROCESSOR).clamp(1, most);
-    let options = OptionsBuilder::new().shards(shards).estimated_items_capacity(entries).weight_capacity(bytes).build();
-    match options {
-        Ok(options) => Cache::with_options(options, weight, DefaultHashBuilder::default(), DefaultLifecycle::default()),
-        // Nothing is left out of the options, so this does not happen.
-        Err(_) => Cache::with_weighter(entries, bytes, weight),
-    }
-}
-
 impl Question {
     /// The question that a request asks, where answers to it are kept.
     pub(super) fn of(operation: &Operation, identified: &Identified, head: &Head) -> Option<(Self, Basis)> {
@@ -238,33 +214,4 @@ pub fn tag(texts: &[&str]) -> HeaderValue {
     let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash[..16]));
     // What base64 writes is always the value of a header.
     HeaderValue::try_from(tag).unwrap_or_else(|_| HeaderValue::from_static(""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every thing weighs what it says.
-    #[derive(Clone)]
-    struct Itself;
-
-    impl Weighter<u64, u64> for Itself {
-        fn weight(&self, _: &u64, weight: &u64) -> u64 {
-            *weight
-        }
-    }
-
-    #[test]
-    fn what_is_kept_does_not_hang_on_the_number_of_processors() {
-        for processors in [1, 2, 3, 8, 32, 128, 1_000] {
-            let cache = sharded(KEPT, ANSWERS, Itself, processors);
-            assert_eq!(cache.capacity(), ANSWERS, "{processors}");
-            // As an answer of 1 MiB weighs with its compressed form, whichever shard it falls to.
-            let weight = (2 << 20) + OVERHEAD;
-            for key in 0..64 {
-                cache.insert(key, weight);
-                assert!(cache.contains_key(&key), "{key} of {processors}");
-            }
-        }
-    }
 }

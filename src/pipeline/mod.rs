@@ -13,6 +13,7 @@ mod request;
 mod shared_log;
 mod validate;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -25,7 +26,6 @@ pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
 pub use homes::Homes;
 pub use idempotency::{InFlight, sweep};
-pub(crate) use memory::sharded;
 pub use memory::{Kept, Memory, Tally, tag};
 pub use rate_limit::{RateLimits, Standing};
 use request::{Arguments, Head};
@@ -34,7 +34,7 @@ pub use shared_log::SharedLog;
 pub use validate::Shape;
 
 use crate::access::{Access, Credential, Identified};
-use crate::context::{Context, Wakes};
+use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Effect, Job, Needs, Operation, Surface, Work};
 use crate::service::Service;
@@ -360,7 +360,7 @@ fn read(
         (Work::Tenant(prepare), Caller::Platform(access, Some(id))) => prepare(input)?(&mut Context::for_reading(system, *id, access)?)?,
         (Work::Tenant(_), Caller::Platform(_, None)) => return Err(Error::not_found("Organization")),
         (Work::System(work), _) => work(&mut { system }, input)?,
-        (Work::Provider(work), _) => return Ok(Reading::Asks(work(service.clone(), input))),
+        (Work::Provider(work), _) => return Ok(Reading::Asks(work(service.kit.clone(), input))),
     };
     Ok(Reading::Done(Success::of(operation, &answer, head.id)))
 }
@@ -398,7 +398,7 @@ async fn write(
         (Work::Tenant(_), None) => return Err(Error::not_found("Organization")),
         (Work::Provider(_), _) => return Err(Error::internal("a provider is asked by a read")),
     };
-    let (success, wakes) = service
+    let (success, rung) = service
         .store
         .write_for(share, operation.patience, move |tx| {
             let again = |tx: &mut Transaction<'_>| admit_again(tx, &shared, operation, &head, &arguments);
@@ -406,7 +406,7 @@ async fn write(
                 && let Some(recorded) = key.recorded(tx, now, retention)?
             {
                 again(tx)?;
-                return Ok((recorded, Wakes::default()));
+                return Ok((recorded, BTreeSet::new()));
             }
             let mut system = shared.system(tx, now);
             match (writing, &operation.work) {
@@ -420,17 +420,17 @@ async fn write(
                     if let Some(key) = key {
                         key.record(&mut context, operation.status, &body)?;
                     }
-                    Ok((Success::text(operation.status, body), context.wakes()))
+                    Ok((Success::text(operation.status, body), context.rung()))
                 }
                 (Writing::System(input), Work::System(work)) => {
                     let body = success_body(&work(&mut system, input)?, head.id);
-                    Ok((Success::text(operation.status, body), system.wakes))
+                    Ok((Success::text(operation.status, body), system.rung))
                 }
                 (Writing::System(_), _) => Err(Error::internal("work of another kind was prepared")),
             }
         })
         .await?;
-    service.wake(wakes);
+    service.kit.ring(&rung);
     Ok(success)
 }
 

@@ -11,6 +11,7 @@ use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
 
 use super::request::Arguments;
+use crate::delivery::Targets;
 use crate::error::{Error, Issue, MOST_ISSUES, Result, Step};
 use crate::format::{self, Contextual};
 use crate::json;
@@ -157,7 +158,8 @@ impl Shape {
         let (input, mut issues) = self.examine(operation, arguments, country, now)?;
         for (path, steps) in self.open_fields(&issues, |kind| kind == Contextual::WebhookTarget) {
             if let Some(Value::String(url)) = at(&input, path)
-                && let Err(reason) = service.targets.check(url).await
+                && let Some(targets) = service.kit.part::<Targets>()
+                && let Err(reason) = targets.check(url).await
             {
                 issues.add(steps, reason);
             }

@@ -14,13 +14,14 @@ use uuid::Uuid;
 use super::organizations::PAGES;
 use crate::access::{self, AccessToken, ApiKey, Credential, Member, Permission};
 use crate::context::{Context, System};
+use crate::delivery::DisabledReason;
 use crate::error::{Error, Result};
 use crate::events::Event;
 use crate::field::{EmailAddress, Field, HttpUrl, Label};
 use crate::moment::Moment;
 use crate::operation::{Listing, Operation, Page};
 use crate::values;
-use crate::webhooks::{DisabledReason, disable_all_elsewhere, disable_all_of, disable_events_of_member};
+use crate::webhooks::{disable_all_elsewhere, disable_all_of, disable_events_of_member};
 
 store::statements! {
     /// A new API key.

@@ -19,7 +19,7 @@ mod within;
 pub use erasure::sweep;
 pub use facets::fill;
 pub use kind::{Device, Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
-pub use photos::{PhotoAddress, Photos};
+pub use photos::{FilesUrl, PhotoAddress, Photos};
 pub use records::{Record, find_record, find_records, get_record};
 pub(crate) use records::{
     all_records, exists, linked_from, list_all, remove_record, replace_record, save_record, typed, typed_among, unlink_records,

@@ -119,7 +119,7 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
     }
     let doc = store::Value::json(&settings)?;
     // A random one: it may have the id of one that was erased, whose answers some node still has in memory.
-    let revision = system.ids.step();
+    let revision = system.kit.ids.step();
     let row = system.tx.row(&PUT_ORGANIZATION, &values![id, system.now, doc, revision])?;
     let row = row.ok_or_else(|| Error::conflict("The organization is being erased; it can be created anew once that is done."))?;
     let view = OrganizationView::from_row(&row)?;

@@ -40,6 +40,10 @@ store::statements! {
         where r.organization_id = ?1 and r.kind = ?2 and r.id = ?3 and o.erased_at is null";
 }
 
+/// Where photos are whose key is no address, without a slash at its end.
+#[derive(Debug, Clone)]
+pub struct FilesUrl(pub String);
+
 /// Makes and judges the addresses of photos. All nodes on a database share its secret, so each judges what any has made.
 #[derive(Clone)]
 pub struct Photos(Hmac<Sha256>);
@@ -140,15 +144,16 @@ fn keep(tx: &mut Transaction<'_>, fresh: Vec<u8>) -> Result<Vec<u8>> {
 }
 
 /// The addresses of a review's photos, by their keys and in that order.
-pub(super) fn addresses(context: &Context<'_, '_>, review: Uuid, keys: Option<&Value>) -> Vec<Value> {
+pub(super) fn addresses(context: &Context<'_, '_>, review: Uuid, keys: Option<&Value>) -> Result<Vec<Value>> {
+    let photos = context.part::<Photos>()?;
     let organization = context.organization.id;
     let expires = context.now().checked_add(LIFETIME).unwrap_or(Timestamp::MAX).as_second();
     let address = |(position, key): (usize, &Value)| {
-        let signature = context.photos().sign(Photo { organization, review, key: key.as_str()?, expires });
+        let signature = photos.sign(Photo { organization, review, key: key.as_str()?, expires });
         let base = context.public_url();
         Some(Value::from(format!("{base}/files/{organization}/{review}/{position}?expires={expires}&signature={signature}")))
     };
-    keys.and_then(Value::as_array).into_iter().flatten().enumerate().filter_map(address).collect()
+    Ok(keys.and_then(Value::as_array).into_iter().flatten().enumerate().filter_map(address).collect())
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ fn raw(value: &impl Serialize) -> Result<Box<RawValue>> {
 /// A review shows its private part to those who may see analytics, and the addresses of its photos rather than their keys.
 fn complete_review(context: &Context<'_, '_>, id: Uuid, review: &mut Fields) -> Result<()> {
     let keys = review.get("photoKeys").and_then(|keys| serde_json::from_str::<Value>(keys.get()).ok());
-    review.insert("photoUrls".into(), raw(&photos::addresses(context, id, keys.as_ref()))?);
+    review.insert("photoUrls".into(), raw(&photos::addresses(context, id, keys.as_ref())?)?);
     for rating in ["overallRating", "categoryRatings"] {
         if !review.contains_key(rating) {
             review.insert(rating.into(), raw(&Value::Null)?);

@@ -1,7 +1,8 @@
 //! Which properties each portal, group and tag covers, and so what a limited caller may see and write
 //! (spec: Property-limited OAuth callers; contract: Limited callers).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use store::Row;
 use uuid::Uuid;
@@ -11,6 +12,7 @@ use super::resolution::{Assignments, Placement, Resolved, resolve};
 use crate::access::Reach;
 use crate::context::Context;
 use crate::error::Result;
+use crate::kit::Weighed;
 use crate::platform::Kind;
 use crate::scopes::{Target, TargetKind};
 use crate::values;
@@ -84,9 +86,14 @@ struct Limited {
 }
 
 impl Coverage {
-    /// Works out what covers what; reads nothing for an unlimited caller.
-    pub(crate) fn load(context: &mut Context<'_, '_>) -> Result<Self> {
-        let Reach::Properties(ids) = context.reach() else { return Ok(Self(None)) };
+    /// What covers what, as long as nothing of that changes; reads nothing for an unlimited caller.
+    pub(crate) fn load(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
+        let Reach::Properties(ids) = context.reach() else { return Ok(Arc::new(Self(None))) };
+        // What a credential reaches is configured, like what covers it.
+        context.cached(&context.access.credential.key(), |context| Self::of(context, ids))
+    }
+
+    fn of(context: &mut Context<'_, '_>, ids: &BTreeSet<Uuid>) -> Result<Self> {
         let mut limited = Limited { reach: ids.iter().copied().collect(), ..Limited::default() };
         let default = default_portal(context)?;
         let assignments = assignments(&context.rows(&ASSIGNMENTS, [])?, default)?;
@@ -137,6 +144,15 @@ impl Coverage {
         targets.iter().fold(Cover::default(), |all, target| {
             let cover = limited.cover(*target);
             Cover { is_inside: all.is_inside || cover.is_inside, is_outside: all.is_outside || cover.is_outside }
+        })
+    }
+}
+
+impl Weighed for Coverage {
+    fn weight(&self) -> u64 {
+        self.0.as_ref().map_or(0, |limited| {
+            let bytes = limited.reach.len() * size_of::<Uuid>() + limited.covers.len() * size_of::<(Target, Cover)>();
+            2 * u64::try_from(bytes).unwrap_or(u64::MAX / 2)
         })
     }
 }

@@ -19,7 +19,7 @@ use super::observe::Served;
 use super::router::{RequestId, refuse};
 use crate::error::{Error, Kind, Result};
 use crate::format;
-use crate::platform::PhotoAddress;
+use crate::platform::{FilesUrl, PhotoAddress, Photos};
 use crate::service::Service;
 
 /// What the log and the measurements call it.
@@ -60,9 +60,10 @@ async fn photo(State(service): State<Arc<Service>>, path: PathParams, request: H
 async fn follow(service: &Arc<Service>, address: Option<PhotoAddress>) -> Result<HeaderValue> {
     let nowhere = || Error::not_found("File");
     let address = address.ok_or_else(nowhere)?;
-    let (shared, now) = (service.clone(), service.clock.now());
-    let key = service.store.read(move |tx| shared.photos.find(tx, &address, now)).await?;
-    let location = key.and_then(|key| location(&key, service.settings.files_url.as_deref()));
+    let shared = service.kit.part::<Photos>().cloned().ok_or_else(nowhere)?;
+    let now = service.clock.now();
+    let key = service.store.read(move |tx| shared.find(tx, &address, now)).await?;
+    let location = key.and_then(|key| location(&key, service.kit.part::<FilesUrl>().map(|url| url.0.as_str())));
     location.and_then(|url| HeaderValue::from_str(url.as_str()).ok()).ok_or_else(nowhere)
 }
 

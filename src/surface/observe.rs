@@ -12,10 +12,10 @@ use tokio::sync::watch;
 use tracing::field::display;
 use uuid::Uuid;
 
+use crate::delivery::{self, Backlog};
 use crate::logging;
 use crate::pipeline::Requester;
 use crate::service::Service;
-use crate::webhooks::{self, Backlog};
 
 /// How long a reading waits for the database; without an answer it is one of what the process knows by itself.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -109,7 +109,7 @@ impl Metrics {
 
 async fn backlog(service: &Arc<Service>) -> Option<Backlog> {
     let now = service.clock.now();
-    let asked = service.store.read(move |tx| webhooks::backlog(tx, now));
+    let asked = service.store.read(move |tx| delivery::backlog(tx, now));
     tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()
 }
 

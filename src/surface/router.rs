@@ -112,7 +112,7 @@ fn filter(method: &Method) -> MethodFilter {
 
 /// Gives every request an id, turns a panic into a logged 500, and writes the request down.
 async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, next: Next) -> Response {
-    let id = service.ids.uuid(service.clock.now());
+    let id = service.kit.ids.uuid(service.clock.now());
     let started = service.clock.elapsed();
     let method = request.method().clone();
     request.extensions_mut().insert(RequestId(id));
@@ -400,7 +400,7 @@ fn parameter<'p>(params: &'p RawPathParams, wanted: &str) -> &'p str {
 
 /// Where a browser finds the page of a stay, below whatever the proxy in front puts before the path.
 fn page_path(service: &Service, token: &str) -> String {
-    let prefix = url::Url::parse(&service.public_url).map(|url| url.path().trim_end_matches('/').to_owned());
+    let prefix = url::Url::parse(&service.kit.public_url).map(|url| url.path().trim_end_matches('/').to_owned());
     format!("{}/stay/{token}", prefix.unwrap_or_default())
 }
 

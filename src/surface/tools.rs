@@ -64,7 +64,7 @@ pub fn router(service: Arc<Service>, origins: &[String]) -> Router {
     let shared = service.clone();
     let handler = move || Ok(Handler { service: shared.clone() });
     let protocol = StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), config);
-    let own = Url::parse(&service.public_url).map(|url| url.origin().ascii_serialization());
+    let own = Url::parse(&service.kit.public_url).map(|url| url.origin().ascii_serialization());
     let door = Door { service, origins: origins.iter().cloned().chain(own).collect() };
     Router::new().route_service(PATH, protocol).route_layer(middleware::from_fn_with_state(Arc::new(door), admit))
 }
@@ -254,7 +254,7 @@ impl ServerHandler for Handler {
         // The id of the HTTP request is the call's, so that the header and the log say the same.
         let id = parts.and_then(|parts| parts.extensions.get::<RequestId>());
         let request = Request {
-            id: id.map_or_else(|| self.service.ids.uuid(self.service.clock.now()), |id| id.0),
+            id: id.map_or_else(|| self.service.kit.ids.uuid(self.service.clock.now()), |id| id.0),
             path: Vec::new(),
             query: Vec::new(),
             headers: parts.map(|parts| parts.headers.clone()).unwrap_or_default(),

@@ -27,8 +27,12 @@ pub use worker::Translator;
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::kit::Bell;
 use crate::moment::Moment;
 use crate::values;
+
+/// Rings when there is something to translate.
+pub const TO_TRANSLATE: Bell = Bell("translations");
 
 store::statements! {
     /// A new translation.

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::delivery::{Attempt, Delivery, Status, Told};
-use super::outbox;
 use super::subscriptions::{check_owned, disabled, hold};
+use super::{DELIVERIES, outbox};
 use crate::context::Context;
+use crate::delivery::{Attempt, Delivery, PING, Status, Told};
 use crate::error::{Error, Result};
 use crate::events::Event;
 use crate::moment::Moment;
@@ -79,7 +79,7 @@ struct WebhookDelivery {
     /// The `id` of the body, and `webhook-id`: the same however often it is sent.
     id: Uuid,
     #[schemars(schema_with = "told_name")]
-    event: &'static str,
+    event: String,
     status: Status,
     /// What was tried so far, oldest first.
     attempts: Vec<Attempt>,
@@ -97,7 +97,7 @@ struct Redelivered {
 
 /// What deliveries can be of: the events, and a ping.
 fn told_name(_: &mut SchemaGenerator) -> Schema {
-    let names: Vec<_> = Event::ALL.iter().map(|event| event.name()).chain([Told::PING_NAME]).collect();
+    let names: Vec<_> = Event::ALL.iter().map(|event| event.name()).chain([PING]).collect();
     json_schema!({ "type": "string", "enum": names })
 }
 
@@ -108,7 +108,7 @@ impl WebhookDelivery {
         let Json(delivery): Json<Delivery> = row.get(4)?;
         Ok(Self {
             id: row.get(0)?,
-            event: delivery.told.name(),
+            event: delivery.told.event,
             status: Status::named(&status).ok_or_else(|| Error::internal(format!("a delivery is {status}, which is no status")))?,
             attempts: delivery.attempts,
             next_attempt_at: row.get::<Option<_>>(2)?.map(Moment),
@@ -185,7 +185,7 @@ fn redeliver_failed(context: &mut Context<'_, '_>, input: RedeliverFailed) -> Re
         for row in &rows {
             let Json(mut delivery): Json<Delivery> = row.get(2)?;
             // A ping of before they were told apart tells nobody anything.
-            let is_event = matches!(delivery.told, Told::Event { .. });
+            let is_event = !delivery.told.is_ping();
             if is_event && requeue(context, row.get(0)?, &mut delivery)? {
                 redelivered += 1;
             }
@@ -200,7 +200,7 @@ fn requeue(context: &mut Context<'_, '_>, id: Uuid, delivery: &mut Delivery) -> 
     let (now, doc) = (context.now(), store::Value::json(&*delivery)?);
     let is_there = context.execute(&REQUEUE, values![id, now, doc])? > 0;
     if is_there {
-        context.wake_dispatcher();
+        context.ring(DELIVERIES);
     }
     Ok(is_there)
 }
@@ -210,13 +210,13 @@ fn ping(context: &mut Context<'_, '_>, input: ById) -> Result<WebhookDelivery> {
         return Err(disabled());
     }
     let now = Moment(context.now());
-    let delivery = Delivery::new(Told::PING, now);
+    let delivery = Delivery::new(Told::ping(), now);
     let id = outbox::put(context, input.id, store::Value::json(&delivery)?)?;
     context.execute(&IS_PING, values![id])?;
     context.execute(&DROP_PINGS, values![input.id, MOST_PINGS])?;
     Ok(WebhookDelivery {
         id,
-        event: delivery.told.name(),
+        event: delivery.told.event,
         status: Status::Pending,
         attempts: delivery.attempts,
         next_attempt_at: Some(now),

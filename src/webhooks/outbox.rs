@@ -5,10 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use store::Json;
 use uuid::Uuid;
 
-use super::delivery::{Delivery, Told};
+use super::DELIVERIES;
 use super::subscriptions::{Filters, Stored};
 use super::workflow::{self, StepRun};
 use crate::context::Context;
+use crate::delivery::{Delivery, Subject, Told};
 use crate::error::Result;
 use crate::events::Event;
 use crate::moment::Moment;
@@ -68,7 +69,8 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
         let step = run.and_then(StepRun::step);
         // A run says when it took place; everything else takes place when it becomes known.
         let occurred_at = run.map_or(Moment(now), |run| run.occurred_at);
-        let doc = store::Value::json(&Delivery::new(Told::Event { event, kind, record_id }, occurred_at))?;
+        let told = Told { event: event.name().into(), subject: Some(Subject { kind: kind.name().into(), record_id }) };
+        let doc = store::Value::json(&Delivery::new(told, occurred_at))?;
         for (subscription, filters) in subscribers.get(event.name()).into_iter().flatten() {
             if filters.admit(property_id, step.as_deref()) {
                 rows.push(values![context.new_id(), *subscription, now, doc.clone()]);
@@ -84,7 +86,7 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
 fn insert(context: &mut Context<'_, '_>, rows: Vec<[store::Value; 4]>) -> Result<()> {
     if !rows.is_empty() {
         context.execute_many(&INSERT_DELIVERY, rows)?;
-        context.wake_dispatcher();
+        context.ring(DELIVERIES);
     }
     Ok(())
 }

@@ -2,123 +2,92 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::vec;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use store::{Json, Transaction};
+use serde_json::value::{RawValue, to_raw_value};
+use store::Transaction;
 use uuid::Uuid;
 
-use super::delivery::{Delivery, Told};
-use super::ledger::{Claimed, Subscribed};
-use super::sender::{Message, Target};
 use super::standing;
-use super::subscriptions::{DisabledReason, Stored, event_of};
-use super::workflow::{self, StepRunData};
+use super::workflow;
 use crate::context::Context;
+use crate::delivery::{Hearing, Owner, Said, Subscription, Told};
 use crate::error::{Error, Result};
 use crate::events::Event;
-use crate::moment::Moment;
 use crate::platform::{Kind, Record, find_records};
 use crate::service::Service;
 
-/// What is to be done about a delivery.
-pub(super) enum Prepared {
-    /// It is sent.
-    Send(Message),
-    /// There is nothing to send, or nobody to send it to; that counts as no failure.
-    Discard,
-    /// Nothing is sent, and nothing will be again.
-    Disable(DisabledReason),
+/// Tells what the credential of a subscription may see now.
+pub struct Payloads(pub Arc<Service>);
+
+/// What is told of.
+#[derive(Clone, Copy)]
+enum Subject {
+    /// A record, as its read returns it.
+    Record(Kind, Uuid),
+    /// A run of a workflow step.
+    Run(Uuid),
+    /// Nothing: it is a ping.
+    Ping,
 }
 
-/// The body of a delivery.
+/// The data of a ping.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'r> {
-    id: Uuid,
-    event: &'static str,
-    occurred_at: Moment,
-    data: Data<'r>,
-}
-
-/// What happened to whom.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Data<'r> {
-    /// A record, as its read returns it.
-    Record(&'r Record),
-    /// A run of a workflow step.
-    Run(StepRunData),
-    /// A ping.
-    #[serde(rename_all = "camelCase")]
-    Ping {
-        /// What is tried out.
-        subscription_id: Uuid,
-    },
+struct Ping {
+    /// What is tried out.
+    subscription_id: Uuid,
 }
 
 /// The records that deliveries tell of, as far as they may be read.
 type Records = HashMap<(Kind, Uuid), Result<Record>>;
 
-/// Decides what is sent of claimed deliveries of one subscription, with what its credential may see now, and says so of
-/// each as soon as it is decided. What does not read is a failure of its own.
-pub(super) fn prepare(
-    tx: &mut Transaction<'_>,
-    service: &Service,
-    subscribed: &Subscribed,
-    deliveries: &mut vec::IntoIter<Claimed>,
-    now: Timestamp,
-    decided: &mut dyn FnMut(Claimed, Result<Prepared>),
-) -> Result<()> {
-    let Subscribed { organization, subscription, row } = subscribed;
-    let (target, credential): (String, String) = (row.get(0)?, row.get(1)?);
-    if row.get::<Option<Timestamp>>(3)?.is_some() {
-        each(deliveries, decided, |_, _| Ok(Prepared::Discard));
-        return Ok(());
-    }
-    let caller = standing::caller_of(tx, *organization, &credential, now)?;
-    let caller = match standing::hearing(caller.as_ref(), event_of(row, 2)?) {
-        Ok(caller) => caller,
-        Err(reason) => {
-            each(deliveries, decided, |_, _| Ok(Prepared::Disable(reason)));
-            return Ok(());
+impl Owner for Payloads {
+    fn tell(
+        &self,
+        tx: &mut Transaction<'_>,
+        subscription: &Subscription,
+        told: &[Told],
+        now: Timestamp,
+        say: &mut dyn FnMut(Said),
+    ) -> Result<Hearing> {
+        let Subscription { organization, id, credential, event } = subscription;
+        let event = Event::named(event).ok_or_else(|| Error::internal(format!("a subscription to {event}, which is no event")))?;
+        let caller = standing::caller_of(tx, *organization, credential, now)?;
+        let caller = match standing::hearing(caller.as_ref(), event) {
+            Ok(caller) => caller,
+            Err(reason) => return Ok(Hearing::Refused(reason)),
+        };
+        let mut context = Context::of_known(self.0.system(tx, now), caller);
+        let subjects: Vec<Result<Subject>> = told.iter().map(Subject::of).collect();
+        let records = read(&mut context, subjects.iter().flatten())?;
+        for subject in subjects {
+            say(subject.and_then(|subject| data(&mut context, &records, *id, subject)));
         }
-    };
-    let Json(Stored { secrets, .. }) = row.get(4)?;
-    let target = Arc::new(Target { address: service.targets.address(&target), secrets });
-    let mut context = Context::of_known(service.system(tx, now), caller);
-    let records = read(&mut context, deliveries.as_slice())?;
-    each(deliveries, decided, |id, delivery| {
-        let Some(data) = data(&mut context, &records, *subscription, delivery.told)? else { return Ok(Prepared::Discard) };
-        let body = Body { id, event: delivery.told.name(), occurred_at: delivery.occurred_at, data };
-        let body = serde_json::to_string(&body).map_err(Error::internal)?;
-        Ok(Prepared::Send(Message { id, target: target.clone(), body }))
-    });
-    Ok(())
+        Ok(Hearing::Granted)
+    }
 }
 
-/// Decides on deliveries one after another. Each is taken once it is decided on: a panic leaves it with those that are left.
-fn each(
-    deliveries: &mut vec::IntoIter<Claimed>,
-    decided: &mut dyn FnMut(Claimed, Result<Prepared>),
-    mut decide: impl FnMut(Uuid, &Delivery) -> Result<Prepared>,
-) {
-    while let [Claimed { claim, delivery, .. }, ..] = deliveries.as_slice() {
-        let prepared = delivery.as_ref().map_err(Clone::clone).and_then(|delivery| decide(claim.id, delivery));
-        if let Some(claimed) = deliveries.next() {
-            decided(claimed, prepared);
+impl Subject {
+    fn of(told: &Told) -> Result<Self> {
+        if told.is_ping() {
+            return Ok(Self::Ping);
         }
+        let unknown = || Error::internal(format!("a delivery of {} cannot be told", told.event));
+        let subject = told.subject.as_ref().ok_or_else(unknown)?;
+        let event = Event::named(&told.event).ok_or_else(unknown)?;
+        let kind = Kind::named(&subject.kind).ok_or_else(unknown)?;
+        Ok(if event == Event::WorkflowStep { Self::Run(subject.record_id) } else { Self::Record(kind, subject.record_id) })
     }
 }
 
 /// Reads the records that deliveries tell of, those of a kind together.
-fn read(context: &mut Context<'_, '_>, deliveries: &[Claimed]) -> Result<Records> {
+fn read<'s>(context: &mut Context<'_, '_>, subjects: impl Iterator<Item = &'s Subject>) -> Result<Records> {
     let mut told: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
-    for delivery in deliveries.iter().filter_map(|claimed| claimed.delivery.as_ref().ok()) {
-        match delivery.told {
-            Told::Event { event: Event::WorkflowStep, .. } | Told::Ping { .. } => {}
-            Told::Event { kind, record_id, .. } => told.entry(kind).or_default().push(record_id),
+    for subject in subjects {
+        if let Subject::Record(kind, id) = *subject {
+            told.entry(kind).or_default().push(id);
         }
     }
     let mut records = HashMap::new();
@@ -128,13 +97,15 @@ fn read(context: &mut Context<'_, '_>, deliveries: &[Claimed]) -> Result<Records
     Ok(records)
 }
 
-/// What happened to whom; `None` where the credential cannot read it, or it is gone.
-fn data<'r>(context: &mut Context<'_, '_>, records: &'r Records, subscription: Uuid, told: Told) -> Result<Option<Data<'r>>> {
-    Ok(match told {
-        Told::Event { event: Event::WorkflowStep, record_id, .. } => workflow::run_data(context, record_id)?.map(Data::Run),
-        Told::Event { kind, record_id, .. } => {
-            records.get(&(kind, record_id)).map(|record| record.as_ref().map(Data::Record).map_err(Clone::clone)).transpose()?
-        }
-        Told::Ping { .. } => Some(Data::Ping { subscription_id: subscription }),
-    })
+/// What there is to tell; `None` where the credential cannot read it, or it is gone.
+fn data(context: &mut Context<'_, '_>, records: &Records, subscription: Uuid, subject: Subject) -> Said {
+    match subject {
+        Subject::Record(kind, id) => records.get(&(kind, id)).map(|record| raw(record.as_ref().map_err(Clone::clone)?)).transpose(),
+        Subject::Run(id) => workflow::run_data(context, id)?.as_ref().map(raw).transpose(),
+        Subject::Ping => raw(&Ping { subscription_id: subscription }).map(Some),
+    }
+}
+
+fn raw(data: &impl Serialize) -> Result<Box<RawValue>> {
+    to_raw_value(data).map_err(Error::internal)
 }

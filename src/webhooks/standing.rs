@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
-use super::ledger;
-use super::subscriptions::{DisabledReason, event_of, tell_disabled};
+use super::subscriptions::event_of;
 use crate::access::{self, Credential, Identified};
+use crate::delivery::{self, DisabledReason, tell_disabled};
 use crate::error::Result;
 use crate::events::Event;
 use crate::operation::Touches;
@@ -122,7 +122,7 @@ fn disable(
     for row in tx.rows(&ACTIVE_OF, &values![organization, credential])? {
         if let Err(reason) = hearing(caller.as_ref(), event_of(&row, 1)?) {
             let id = row.get(0)?;
-            if ledger::disable(tx, organization, id, reason, now)? {
+            if delivery::disable(tx, organization, id, reason, now)? {
                 disabled.push((id, reason));
             }
         }

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::signature::Secrets;
+use super::DELETIONS;
 use super::workflow::find_step;
 use crate::access::{Access, Credential};
 use crate::context::Context;
+use crate::delivery::{DisabledReason, Secrets, tell_disabled};
 use crate::error::{Error, Issue, Result};
 use crate::events::Event;
 use crate::moment::Moment;
@@ -69,43 +70,6 @@ store::statements! {
     /// Disables the active subscriptions of a member to some events, whichever app made them.
     DISABLE_MEMBER = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null and event = any(?5) returning id";
-}
-
-/// Why a subscription is disabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum DisabledReason {
-    /// Too many deliveries failed in a row.
-    Failures,
-    /// The credential was revoked, expired, disconnected, switched off, or lacks two-factor authentication.
-    CredentialInvalid,
-    /// The credential no longer holds the permission the event needs.
-    PermissionLost,
-    /// The target was found to lead into a private network.
-    PrivateTarget,
-}
-
-impl DisabledReason {
-    /// Every reason.
-    pub const ALL: [Self; 4] = [Self::Failures, Self::CredentialInvalid, Self::PermissionLost, Self::PrivateTarget];
-
-    /// As it is written and stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Failures => "failures",
-            Self::CredentialInvalid => "credential_invalid",
-            Self::PermissionLost => "permission_lost",
-            Self::PrivateTarget => "private_target",
-        }
-    }
-
-    /// The reason written so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
-    }
 }
 
 /// An https URL that does not lead into a private network. The pipeline has the target guard judge it.
@@ -365,7 +329,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Re
     context.execute(&INSERT, values![id, &key, event.name(), &input.target_url.0, now, doc])?;
     // Each was active once, so there are never many more than stay.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
-        context.wake_sweep();
+        context.ring(DELETIONS);
     }
     Ok(CreatedWebhookSubscription {
         signing_secret: stored.secrets.reveal().to_owned(),
@@ -423,7 +387,7 @@ fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> R
     if deleted == 0 {
         return Err(Error::not_found("Webhook subscription"));
     }
-    context.wake_sweep();
+    context.ring(DELETIONS);
     Ok(Deleted { deleted })
 }
 
@@ -492,11 +456,6 @@ fn tell_all_disabled(context: &Context<'_, '_>, disabled: &[Row], reason: Disabl
     Ok(())
 }
 
-/// Writes down that a subscription is disabled: nobody else tells its owner.
-pub(super) fn tell_disabled(organization: Uuid, subscription: Uuid, reason: DisabledReason) {
-    tracing::warn!(%organization, %subscription, reason = reason.name(), "a webhook subscription is disabled");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -558,14 +517,6 @@ mod tests {
         assert!(may_hear(&workflow, &with(connection, Permission::ViewWorkflows)).is_ok());
         for body in [json!({}), json!({ "event": 1 }), json!({ "event": "nothing.happened" }), json!([])] {
             assert!(may_hear(&body, &with(key, Permission::ViewTasks)).is_ok(), "{body}");
-        }
-    }
-
-    #[test]
-    fn a_reason_and_its_name_find_each_other() {
-        for reason in DisabledReason::ALL {
-            assert_eq!(DisabledReason::named(reason.name()), Some(reason));
-            assert_eq!(serde_json::to_value(reason).unwrap(), reason.name());
         }
     }
 }

@@ -10,7 +10,6 @@ use uuid::Uuid;
 use vestibule::access::Permission;
 use vestibule::events::Timekeeper;
 use vestibule::operation::Surface;
-use vestibule::server::sweep_once;
 
 use crate::checkin::House;
 use crate::support::receiver::{subscribe, until, with_receiver};
@@ -167,7 +166,7 @@ on_both! {
             if round == 0 {
                 let refused = app.platform().send(Method::PUT, &org.path(""), Some(json!({ "name": "Again" }))).await;
                 refused.error(409);
-                sweep_once(&app.server.service).await;
+                app.server.sweep_once().await;
                 let left: Vec<_> = rows_of(&app, org.id).await.into_iter().filter(|(_, count)| *count > 0).collect();
                 assert_eq!(left, []);
             }
@@ -186,7 +185,7 @@ on_both! {
         let stay = org.reservation(Some(flat)).await;
         org.guest_view(stay).await;
         erase(&app, org.id).await;
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         org.put("", json!({ "name": "New", "country": "FR" })).await;
         api.get("/portals").await.error(401);
         let fresh = org.key().await;
@@ -263,9 +262,9 @@ with_receiver! {
         until(&api, |listed| listed[0]["lastDeliveredAt"].is_null()).await;
         erase(&app, org.id).await;
         app.clock.advance(Duration::from_secs(60));
-        app.server.service.dispatch.notify_one();
+        app.server.means.due.notify_one();
         assert!(receiver.is_quiet().await);
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert!(rows_of(&app, org.id).await.values().all(|count| *count == 0));
     }
 }

@@ -19,8 +19,8 @@ use uuid::Uuid;
 use vestibule::access::Permission;
 use vestibule::ambient::Clock;
 use vestibule::config::{Cli, Command, ServeFlags};
+use vestibule::delivery::Names;
 use vestibule::server::{Limits, Server};
-use vestibule::webhooks::Names;
 
 pub const PLATFORM_KEY: &str = "pk_test";
 

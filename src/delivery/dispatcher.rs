@@ -13,16 +13,17 @@ use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
 use super::delivery::{Delivery, Outcome, Status};
+use super::disabled::DisabledReason;
 use super::ledger::{self, Batch, Claim, Claimed, Entry, Look, Settlement, Subscribed};
-use super::payload::{self, Prepared};
+use super::means::Means;
+use super::owner::Owner;
+use super::prepare::{self, Prepared};
 use super::recorder::Recorder;
 use super::room::{Place, Room};
 use super::sender::{Message, Sender};
-use super::subscriptions::DisabledReason;
 use super::target::{host_of, on_behalf_of};
 use crate::error::{Error, Result};
 use crate::moment::Moment;
-use crate::service::Service;
 
 /// What a lease leaves for recording, on top of the receiver's own time.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
@@ -38,7 +39,8 @@ const HEADWAY: Duration = Duration::from_millis(50);
 pub struct Dispatcher(Arc<Inner>);
 
 struct Inner {
-    service: Arc<Service>,
+    means: Arc<Means>,
+    owner: Arc<dyn Owner>,
     sender: Sender,
     recorder: Recorder,
     room: Room,
@@ -56,12 +58,12 @@ struct Job {
 }
 
 impl Dispatcher {
-    /// A dispatcher; `ca` is a PEM bundle of authorities trusted besides the system's. TLS needs the process's default
+    /// A dispatcher of what `owner` has to tell; `ca` is a PEM bundle of authorities trusted besides the system's. TLS needs the process's default
     /// crypto provider to be installed.
-    pub fn new(service: Arc<Service>, ca: Option<&[u8]>) -> Result<Self, String> {
-        let sender = Sender::new(service.targets.clone(), service.settings.webhook_timeout, ca)?;
-        let recorder = Recorder::new(service.clone());
-        Ok(Self(Arc::new(Inner { service, sender, recorder, room: Room::default(), last: Mutex::default() })))
+    pub fn new(means: Arc<Means>, owner: Arc<dyn Owner>, ca: Option<&[u8]>) -> Result<Self, String> {
+        let sender = Sender::new(means.targets.clone(), means.settings.timeout, ca)?;
+        let recorder = Recorder::new(means.clone());
+        Ok(Self(Arc::new(Inner { means, owner, sender, recorder, room: Room::default(), last: Mutex::default() })))
     }
 
     /// Sends what is due, whenever something is, until `stop` says so or its sender is gone; then finishes what it began.
@@ -71,7 +73,7 @@ impl Dispatcher {
             let sleep = self.begin_due(&mut sends).await;
             tokio::select! {
                 () = stopped(&mut stop) => break,
-                () = self.0.service.dispatch.notified() => {}
+                () = self.0.means.due.notified() => {}
                 () = self.0.room.freed() => {}
                 () = tokio::time::sleep(sleep) => {}
             }
@@ -84,7 +86,7 @@ impl Dispatcher {
 
     /// Sends what is due now, once, and waits for it; how many deliveries that were.
     pub async fn step(&self) -> usize {
-        let due = self.0.service.clock.now();
+        let due = self.0.means.clock.now();
         let mut count = 0;
         loop {
             let mut sends = JoinSet::new();
@@ -101,7 +103,7 @@ impl Dispatcher {
     /// when one becomes free.
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
-            let now = self.0.service.clock.now();
+            let now = self.0.means.clock.now();
             let Look { count, is_cut, is_outrun, next } = match self.claim(now, sends).await {
                 Ok(look) => look,
                 Err(error) => {
@@ -113,7 +115,7 @@ impl Dispatcher {
                 return HEADWAY;
             }
             if !is_cut && !is_outrun {
-                let wait = next.map(|next| self.0.service.clock.now().duration_until(next));
+                let wait = next.map(|next| self.0.means.clock.now().duration_until(next));
                 return wait.map_or(LONGEST_SLEEP, |wait| Duration::try_from(wait).unwrap_or_default()).min(LONGEST_SLEEP);
             }
         }
@@ -122,23 +124,25 @@ impl Dispatcher {
     /// Claims what is due, and decides what is sent of it, in one visit to the database. A process that is alone begins to
     /// send each delivery as soon as that is decided, others once their leases are committed.
     async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<Look> {
-        let Inner { service, room, .. } = self.0.as_ref();
+        let Inner { means, owner, room, .. } = self.0.as_ref();
         if room.is_full() {
             return Ok(Look::default());
         }
         room.begin_look();
-        let (room, shared, mut from, is_alone) = (room.clone(), service.clone(), *self.last(), service.store.is_private());
-        let lease = service.settings.webhook_timeout.saturating_add(LEASE_MARGIN);
-        let now = service.clock.now();
+        let (room, shared, owner, mut from) = (room.clone(), means.clone(), owner.clone(), *self.last());
+        let is_alone = means.store.is_private();
+        let lease = means.settings.timeout.saturating_add(LEASE_MARGIN);
+        let now = means.clock.now();
         let until = (!is_alone).then(|| later(now, lease));
         let (decided, mut jobs) = mpsc::unbounded_channel();
         let claim = move |tx: &mut Transaction<'_>| {
             // Nobody takes them where the dispatcher is gone.
-            let mut found = |tx: &mut Transaction<'_>, batch: Batch| prepare(tx, &shared, batch, now, &mut |job| drop(decided.send(job)));
+            let mut found =
+                |tx: &mut Transaction<'_>, batch: Batch| prepare(tx, &shared, &*owner, batch, now, &mut |job| drop(decided.send(job)));
             let look = ledger::claim(tx, &room, &mut from, due, until, &mut found)?;
             Ok::<_, Error>((look, from))
         };
-        let claimed = async { if is_alone { service.store.read(claim).await } else { service.store.write(claim).await } };
+        let claimed = async { if is_alone { means.store.read(claim).await } else { means.store.write(claim).await } };
         // A panic in one claim is not to be the end of all.
         let mut claimed = pin!(AssertUnwindSafe(claimed).catch_unwind());
         let mut begin = |job: Job| drop(sends.spawn(self.clone().deliver(job)));
@@ -203,13 +207,13 @@ impl Dispatcher {
 
     /// Makes one attempt and notes it in the delivery; what it came to.
     async fn send(&self, message: Message, delivery: &mut Delivery, place: &mut Place) -> Result<Outcome> {
-        let service = &self.0.service;
-        let (began, started) = (service.clock.now(), service.clock.elapsed());
+        let means = &self.0.means;
+        let (began, started) = (means.clock.now(), means.clock.elapsed());
         let answer = self.0.sender.post(message, began).await?;
-        let took = service.clock.elapsed().saturating_sub(started);
+        let took = means.clock.elapsed().saturating_sub(started);
         place.leave(Some(took));
         delivery.attempts.push(answer.attempt(Moment(began), took));
-        let outcome = delivery.outcome(&answer, service.settings.webhook_retry_base, service.ids.fraction());
+        let outcome = delivery.outcome(&answer, means.settings.retry_base, means.ids.fraction());
         metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome.name()).increment(1);
         Ok(outcome)
     }
@@ -220,7 +224,7 @@ impl Dispatcher {
             Outcome::Delivered => Settlement::Delivered,
             Outcome::Gone => Settlement::Gone,
             Outcome::Private => Settlement::Disabled(DisabledReason::PrivateTarget, Status::Failed),
-            Outcome::Retry(pause) => Settlement::Retry(later(self.0.service.clock.now(), pause)),
+            Outcome::Retry(pause) => Settlement::Retry(later(self.0.means.clock.now(), pause)),
             Outcome::Failed => Settlement::Failed,
             Outcome::Pinged(status) => Settlement::Over(status),
         }
@@ -240,7 +244,7 @@ fn tell(attempted: &Attempted, delivery: &Delivery, outcome: Outcome) {
     let Attempted { organization, subscription, id, host } = attempted;
     let last = delivery.attempts.last();
     let (status, error) = (last.and_then(|attempt| attempt.status_code), last.and_then(|attempt| attempt.error.as_deref()));
-    let (event, attempts) = (delivery.told.name(), delivery.attempts.len());
+    let (event, attempts) = (&delivery.told.event, delivery.attempts.len());
     match outcome {
         Outcome::Failed | Outcome::Private => {
             tracing::warn!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook delivery failed");
@@ -254,7 +258,7 @@ fn tell(attempted: &Attempted, delivery: &Delivery, outcome: Outcome) {
 
 /// Decides what is to be done about the deliveries of a batch, one after another. What fails for all that are left, be it
 /// by a panic, is a failure of each: it holds up no other batch.
-fn prepare(tx: &mut Transaction<'_>, service: &Service, batch: Batch, now: Timestamp, decided: &mut dyn FnMut(Job)) {
+fn prepare(tx: &mut Transaction<'_>, means: &Means, owner: &dyn Owner, batch: Batch, now: Timestamp, decided: &mut dyn FnMut(Job)) {
     let Batch { subscribed, claimed } = batch;
     let Subscribed { organization, subscription, .. } = subscribed;
     let mut decide = |claimed: Claimed, prepared: Result<Prepared>| {
@@ -262,7 +266,7 @@ fn prepare(tx: &mut Transaction<'_>, service: &Service, batch: Batch, now: Times
         decided(Job { organization, subscription, claim, place, ready: delivery.and_then(|delivery| Ok((delivery, prepared?))) });
     };
     let mut left = claimed.into_iter();
-    let prepare = AssertUnwindSafe(|| payload::prepare(tx, service, &subscribed, &mut left, now, &mut decide));
+    let prepare = AssertUnwindSafe(|| prepare::prepare(tx, means, owner, &subscribed, &mut left, now, &mut decide));
     let prepared = catch_unwind(prepare).unwrap_or_else(|_| Err(Error::internal("reading ended abnormally")));
     if let Err(error) = prepared {
         left.for_each(|claimed| decide(claimed, Err(error.clone())));

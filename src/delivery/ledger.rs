@@ -20,8 +20,8 @@ use url::Url;
 use uuid::Uuid;
 
 use super::delivery::{Delivery, MAX_FAILURES, Status};
+use super::disabled::DisabledReason;
 use super::room::{Place, Room, Send};
-use super::subscriptions::DisabledReason;
 use super::target::host_of;
 use crate::error::{Error, Result};
 use crate::values;
@@ -376,13 +376,7 @@ fn reached(tx: &mut Transaction<'_>, organization: Uuid, subscription: Uuid, was
 }
 
 /// Disables a subscription; whether it was active.
-pub(super) fn disable(
-    tx: &mut Transaction<'_>,
-    organization: Uuid,
-    subscription: Uuid,
-    reason: DisabledReason,
-    now: Timestamp,
-) -> Result<bool> {
+pub fn disable(tx: &mut Transaction<'_>, organization: Uuid, subscription: Uuid, reason: DisabledReason, now: Timestamp) -> Result<bool> {
     Ok(tx.execute(&DISABLE, &values![organization, subscription, now, reason.name()])? > 0)
 }
 

@@ -44,7 +44,7 @@ impl fmt::Debug for Secret {
 /// grace time is over. Several, because an owner whose answer got lost rotates again, and what receivers have is then the
 /// one before the last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Secrets {
+pub struct Secrets {
     secret: Secret,
     /// The latest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -61,18 +61,20 @@ struct Retiring {
 
 impl Secrets {
     /// One secret, which nobody can guess.
-    pub(super) fn fresh(ids: &Ids) -> Self {
+    #[must_use]
+    pub fn fresh(ids: &Ids) -> Self {
         Self { secret: Secret::fresh(ids), retiring: Vec::new() }
     }
 
     /// The newest secret, to show its owner once.
-    pub(super) fn reveal(&self) -> &str {
+    #[must_use]
+    pub fn reveal(&self) -> &str {
         &self.secret.0
     }
 
     /// Puts a fresh secret in the place of the newest, which goes on signing until its grace time is over. Without any, no
     /// older one signs either: whoever gives none has reason to.
-    pub(super) fn rotate(&mut self, ids: &Ids, now: Timestamp, grace: Duration) {
+    pub fn rotate(&mut self, ids: &Ids, now: Timestamp, grace: Duration) {
         let secret = mem::replace(&mut self.secret, Secret::fresh(ids));
         let until = Moment(now.checked_add(grace).unwrap_or(Timestamp::MAX));
         self.retiring.insert(0, Retiring { secret, until });

@@ -5,17 +5,15 @@
 //! rows or so much time, whichever is first. Between two of them a sweep pauses for as long as the last one took: whoever
 //! writes has at least half of the database. Nothing here waits for a row that another has; it is there the next time.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
+use super::means::Means;
 use crate::ambient::Clock;
-use crate::context::Wakes;
 use crate::error::Result;
-use crate::service::Service;
 use crate::values;
 
 /// Rows that one statement removes.
@@ -61,20 +59,20 @@ store::statements! {
 
 /// Removes what there is of deleted subscriptions, log first: as much as is done in one go. Where there is more, the sweep is
 /// woken for another.
-pub async fn sweep_deleted(service: &Arc<Service>) -> Result<()> {
+pub async fn sweep_deleted(means: &Means) -> Result<()> {
     let (mut behind, mut steps) = ((Uuid::nil(), Uuid::nil()), 0);
     loop {
-        let deleted = service.store.read(move |tx| deleted(tx, behind)).await?;
+        let deleted = means.store.read(move |tx| deleted(tx, behind)).await?;
         for (organization, subscription) in &deleted {
             behind = (*organization, *subscription);
             let mut from = Some((Timestamp::UNIX_EPOCH, Uuid::nil()));
             while let Some(place) = from {
                 if steps == A_GO {
-                    service.wake(Wakes { deletions: true, ..Wakes::default() });
+                    means.deleted.notify_one();
                     return Ok(());
                 }
                 steps += 1;
-                from = step(service, move |tx, clock| remove_log(tx, clock, behind, place)).await?;
+                from = step(means, move |tx, clock| remove_log(tx, clock, behind, place)).await?;
             }
         }
         if !is_full(deleted.len(), LOOKED_UP) {
@@ -85,28 +83,28 @@ pub async fn sweep_deleted(service: &Arc<Service>) -> Result<()> {
 
 /// Removes deliveries that were made longer ago than they are kept: those that are over after the retention, the others a
 /// day after that. What is not done in one go is done in the next minute's.
-pub async fn sweep_old(service: &Arc<Service>) -> Result<()> {
-    let retention = service.settings.delivery_retention;
-    let Ok(over) = service.clock.now().checked_sub(retention) else { return Ok(()) };
+pub async fn sweep_old(means: &Means) -> Result<()> {
+    let retention = means.settings.retention;
+    let Ok(over) = means.clock.now().checked_sub(retention) else { return Ok(()) };
     let pending = over.checked_sub(GRACE).unwrap_or(Timestamp::MIN);
     let (over, pending) = (first_id_at(over), first_id_at(pending));
     let mut from = Some(Uuid::nil());
     for _ in 0..A_LONG_GO {
         let Some(place) = from else { break };
-        from = step(service, move |tx, clock| remove_old(tx, clock, place, over, pending)).await?;
+        from = step(means, move |tx, clock| remove_old(tx, clock, place, over, pending)).await?;
     }
     Ok(())
 }
 
 /// One transaction of a sweep, and the pause after it; where the next one begins.
 async fn step<P: Send + 'static>(
-    service: &Service,
+    means: &Means,
     remove: impl FnOnce(&mut Transaction<'_>, &Clock) -> Result<Option<P>> + Send + 'static,
 ) -> Result<Option<P>> {
-    let (clock, began) = (service.clock.clone(), service.clock.elapsed());
-    let next = service.store.write(move |tx| remove(tx, &clock)).await?;
+    let (clock, began) = (means.clock.clone(), means.clock.elapsed());
+    let next = means.store.write(move |tx| remove(tx, &clock)).await?;
     if next.is_some() {
-        tokio::time::sleep(service.clock.elapsed().saturating_sub(began)).await;
+        tokio::time::sleep(means.clock.elapsed().saturating_sub(began)).await;
     }
     Ok(next)
 }

@@ -12,11 +12,10 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use super::disabled::tell_disabled;
 use super::ledger::{self, Entry, Settlement, Turn};
+use super::means::Means;
 use super::room::Place;
-use super::subscriptions::tell_disabled;
-use crate::context::Wakes;
-use crate::service::Service;
 
 /// From one moment of recording to the next. What is sent in between and not recorded, because the process is killed, is
 /// sent again.
@@ -29,7 +28,7 @@ type Outcome = (Entry, Place);
 
 /// Puts outcomes into the ledger.
 pub(super) struct Recorder {
-    service: Arc<Service>,
+    means: Arc<Means>,
     /// What the moments of recording are counted from.
     began: Instant,
     /// What waits, by subscription. One that is here is being recorded for.
@@ -37,8 +36,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(service: Arc<Service>) -> Self {
-        Self { service, began: Instant::now(), waiting: Mutex::default() }
+    pub(super) fn new(means: Arc<Means>) -> Self {
+        Self { means, began: Instant::now(), waiting: Mutex::default() }
     }
 
     /// Has an outcome recorded. Who finds nobody at it for this subscription records, also for those who come meanwhile;
@@ -77,22 +76,22 @@ impl Recorder {
         let (entries, places): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let entries = Arc::new(entries);
         loop {
-            let (now, shared) = (self.service.clock.now(), entries.clone());
-            let write = self.service.store.write(move |tx| ledger::settle(tx, organization, subscription, &shared, now));
+            let (now, shared) = (self.means.clock.now(), entries.clone());
+            let write = self.means.store.write(move |tx| ledger::settle(tx, organization, subscription, &shared, now));
             match AssertUnwindSafe(write).catch_unwind().await {
                 Ok(Ok(turn)) => {
                     match turn {
                         Some(Turn::Disabled(reason)) => tell_disabled(organization, subscription, reason),
                         Some(Turn::Deleted) => {
                             tracing::info!(%organization, %subscription, "a webhook subscription is deleted: its receiver is gone");
-                            self.service.wake(Wakes { deletions: true, ..Wakes::default() });
+                            self.means.deleted.notify_one();
                         }
                         None => {}
                     }
                     drop(places);
                     if entries.iter().any(|entry| matches!(entry.settlement, Settlement::Retry(_))) {
                         // The dispatcher does not know yet when that is due.
-                        self.service.dispatch.notify_one();
+                        self.means.due.notify_one();
                     }
                     return;
                 }
