@@ -1,72 +1,38 @@
 //! The running server: connections in with deadlines, background work beside, and an orderly end.
 
-mod answer;
-mod connections;
-
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use delivery::{self, Dispatcher, Means, Names, Targets};
+use engine::access;
+use engine::ambient::{self, Clock, Ids};
+use engine::background::Background;
+use engine::error;
+use engine::kit::{Kit, Parts};
+use engine::pipeline::{self, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use crate::access;
-use crate::ambient::{self, Clock, Ids};
-use crate::background::Background;
+use crate::app::app;
 use crate::config::{DatabaseFlags, ServeFlags};
-use crate::delivery::{self, Dispatcher, Means, Names, Targets};
-use crate::error;
-use crate::events::{ReconnectDelay, Timekeeper};
-use crate::kit::{Kit, Parts};
+use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
 use crate::manuals::StockPhotos;
-use crate::pipeline::{self, Homes, InFlight, Memory, RateLimits};
-use crate::platform::{self, FilesUrl, Photos};
-use crate::service::{Service, Settings};
-use crate::summaries;
-use crate::surface::{self, Metrics, Unsent};
+use crate::platform;
+use crate::records::{self, FilesUrl, Photos};
 use crate::translations::Translator;
-use crate::webhooks::{self, Payloads};
+pub use engine::server::Limits;
+use engine::server::{accept, turned};
+use engine::summaries;
+use engine::surface::{self, Metrics};
 
 /// How long what is in flight may take once the end has begun.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
 /// How often what time has ended is looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
-
-/// What clients may take up.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// Connections at once.
-    pub connections: usize,
-    /// Of these, from one address.
-    pub connections_per_address: Option<NonZeroUsize>,
-    /// How long a connection may be without a request, and how long the headers of a request may take.
-    pub idle: Duration,
-    /// How long an answer may wait for a client that takes nothing of it.
-    pub headway: Duration,
-    /// The same while others wait for what it takes up, and once the end has begun.
-    pub hurried_headway: Duration,
-    /// Bytes of answers that wait to be sent.
-    pub unsent: u64,
-    /// How long a request waits for fewer of them.
-    pub room: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections: 8_192,
-            connections_per_address: None,
-            idle: Duration::from_secs(10),
-            headway: Duration::from_secs(30),
-            hurried_headway: Duration::from_secs(2),
-            unsent: 256 << 20,
-            room: Duration::from_secs(4),
-        }
-    }
-}
 
 /// A server that is listening.
 pub struct Server {
@@ -131,8 +97,8 @@ impl Server {
                 timeout: flags.webhook_timeout,
                 retention: flags.delivery_retention,
             },
-            due: service.kit.bell(webhooks::DELIVERIES),
-            deleted: service.kit.bell(webhooks::DELETIONS),
+            due: service.kit.bell(events::DELIVERIES),
+            deleted: service.kit.bell(events::DELETIONS),
         });
         let dispatcher = Dispatcher::new(means.clone(), Arc::new(Payloads(service.clone())), authority.transpose()?.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, translator_key)).transpose()?;
@@ -153,8 +119,8 @@ impl Server {
             // So that the first requests already count for all nodes.
             attempt.await;
         }
-        let router = surface::router(&service, metrics, &flags.cors_origin)?;
-        let accepting = tokio::spawn(connections::accept(listener, router, limits, service.unsent.clone(), stopped));
+        let router = surface::router(&service, metrics, &flags.cors_origin, crate::app::routes(&service))?;
+        let accepting = tokio::spawn(accept(listener, router, limits, service.unsent.clone(), stopped));
         Ok(Self { address, service, means, stop, accepting, background })
     }
 
@@ -188,7 +154,7 @@ pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
     let url = database.url()?;
     let opened = tokio::task::spawn_blocking(move || store::Store::open(&url, &crate::migrations())).await;
     let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-    platform::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
+    records::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
     Ok(store)
 }
 
@@ -210,10 +176,12 @@ async fn brought_up_to_date(service: &Arc<Service>) -> Result<(), String> {
 async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings: Settings, parts: Parts) -> Result<Service, String> {
     let ids = Ids::default();
     let photos = Photos::open(&store, &ids).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
+    let app = app();
     Ok(Service {
+        app,
         store,
         clock,
-        kit: Arc::new(Kit::new(ids, public_url, crate::lists(), parts.with(photos))),
+        kit: Arc::new(Kit::new(ids, public_url, &app.lists, parts.with(photos))),
         settings,
         limits: RateLimits::new(0, 0),
         guest_limits: RateLimits::new(0, 0),
@@ -234,12 +202,6 @@ fn begin<W: Future<Output = ()> + Send + 'static>(
 ) -> JoinHandle<()> {
     let (service, stopped) = (service.clone(), stopped.clone());
     tokio::spawn(async move { service.background.keep_up(name, stopped.clone(), || work(stopped.clone())).await })
-}
-
-/// Waits for a turn of the switch.
-async fn turned(stopped: &mut watch::Receiver<bool>) {
-    // A sender that has gone means the end, too.
-    let _ = stopped.wait_for(|is_stopped| *is_stopped).await;
 }
 
 async fn sweep(service: Arc<Service>, means: Arc<Means>, mut stopped: watch::Receiver<bool>) {
@@ -265,13 +227,13 @@ async fn sweep(service: Arc<Service>, means: Arc<Means>, mut stopped: watch::Rec
 async fn sweep_once(service: &Arc<Service>, means: &Means) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     let clock = service.clock.clone();
-    in_batches(service, "what is left of erased organizations stays for now", move |tx| platform::sweep(tx, &clock)).await;
+    in_batches(service, "what is left of erased organizations stays for now", move |tx| platform::sweep(tx, app(), &clock)).await;
     in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
     if let Err(error) = delivery::sweep_old(means).await {
         tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");
     }
     sweep_deleted(means).await;
-    if let Err(error) = webhooks::disable_lapsed(service).await {
+    if let Err(error) = events::disable_lapsed(service).await {
         tracing::warn!(cause = error.cause(), "webhook subscriptions of lapsed credentials stay for now");
     }
 }

@@ -7,6 +7,9 @@ mod precheckin;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use engine::access::{self, Permission};
+use engine::ambient::{Clock, Ids};
+use engine::pipeline::Service;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 use serde::Deserialize;
@@ -15,11 +18,8 @@ use uuid::Uuid;
 
 use self::making::Maker;
 use super::local::Local;
-use crate::access::{self, Permission};
-use crate::ambient::{Clock, Ids};
 use crate::config::ServeFlags;
 use crate::server::{self, Server};
-use crate::service::Service;
 
 /// Listings of Barcelona's largest managers; see `data/README.md` for their source and licence.
 const LISTINGS: &str = include_str!("../../data/barcelona.csv");

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::error::Error;
+use engine::pipeline::Service;
 use jiff::Timestamp;
 use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::timer;
-use crate::error::Error;
-use crate::service::Service;
 
 /// The longest without a look.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);

@@ -8,21 +8,21 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use engine::access::Access;
+use engine::context::Context;
+use engine::error::Result;
+use engine::kit::Bell;
+use engine::operation::Touches;
+use engine::pipeline::Service;
+use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
 use super::derive::{Timer, is_back};
 use super::{Event, fire_all};
-use crate::access::Access;
-use crate::context::Context;
-use crate::error::Result;
-use crate::kit::Bell;
-use crate::operation::Touches;
-use crate::platform::{Device, Kind, typed_among};
-use crate::service::Service;
-use crate::values;
-use crate::webhooks::Happening;
+use crate::events::Happening;
+use crate::records::{Device, Kind, typed_among};
 
 /// Timers fired in one transaction at the most: an organization is locked as long as that takes.
 const BATCH: i64 = 100;

@@ -8,6 +8,9 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use engine::context::Context;
+use engine::error::Result;
+use engine::kit::Weighed;
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -15,9 +18,6 @@ use super::manuals::{Shelves, Stock};
 use super::precheckin;
 use super::stay::{Flat, Stay, reservation};
 use super::view::language_of;
-use crate::context::Context;
-use crate::error::Result;
-use crate::kit::Weighed;
 use crate::portals::{self, Branding};
 use crate::precheck::Step;
 use crate::translations::{self, Texts};

@@ -1,12 +1,11 @@
 //! A branding: how the portals that use it look.
 
+use engine::field::{Creatable, Field, HexColor, HttpUrlOrEmpty, Name60, Text2000};
+use engine::moment::Moment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
-
-use crate::field::{Creatable, Field, HexColor, HttpUrlOrEmpty, Name60, Text2000};
-use crate::moment::Moment;
 
 /// A portal branding, as it is stored and answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

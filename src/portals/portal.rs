@@ -1,14 +1,13 @@
 //! A portal: its fields and the rules on them alone.
 
+use engine::error::Issue;
+use engine::field::{Copy200, Copy6000, Creatable, EmailAddress, Field, HttpUrl, Name60, PhoneNumber, Text2000};
+use engine::format;
+use engine::moment::Moment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
-
-use crate::error::Issue;
-use crate::field::{Copy200, Copy6000, Creatable, EmailAddress, Field, HttpUrl, Name60, PhoneNumber, Text2000};
-use crate::format;
-use crate::moment::Moment;
 
 /// What the contact bubble opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use engine::error::Issue;
+use engine::field::{Age, Cents, Count, Creatable, Field, Language, Text200, Text50000, UpTo200};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,8 +14,6 @@ use super::identity::{IdentityFlagPolicy, needs_minimum_age};
 use super::question::QuestionInput;
 use super::step::{AgreementType, PricingBasis, Step, StepType};
 use super::targeting::InclusionType;
-use crate::error::Issue;
-use crate::field::{Age, Cents, Count, Creatable, Field, Language, Text200, Text50000, UpTo200};
 
 /// The writable fields of a step.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -296,7 +296,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::moment::Moment;
+    use engine::moment::Moment;
 
     fn fields(body: Value) -> StepFields {
         serde_json::from_value(body).unwrap()

@@ -1,5 +1,6 @@
 //! A pre-check-in step: its fields as they are stored and answered (spec: Pre-check step).
 
+use engine::moment::Moment;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use uuid::Uuid;
 use super::identity::IdentityFlagPolicy;
 use super::question::Question;
 use super::targeting::Targeting;
-use crate::moment::Moment;
 
 /// What a step asks of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

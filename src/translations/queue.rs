@@ -9,17 +9,17 @@
 
 use std::collections::BTreeSet;
 
+use engine::access::Access;
+use engine::context::{Context, System};
+use engine::error::Result;
+use engine::operation::Touches;
+use engine::pipeline::Service;
+use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
 use super::{ENGLISH, TO_TRANSLATE, uses};
-use crate::access::Access;
-use crate::context::{Context, System};
-use crate::error::Result;
-use crate::operation::Touches;
-use crate::service::Service;
-use crate::values;
 
 /// How many due jobs are looked at together, for one that no other node takes first.
 const WINDOW: i64 = 8;

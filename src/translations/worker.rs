@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::error::{Error, Result};
+use engine::pipeline::Service;
 use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinError, JoinSet};
@@ -10,8 +12,6 @@ use tokio::task::{JoinError, JoinSet};
 use super::provider::{DEADLINE, Provider};
 use super::queue::{self, Claim, Outcome};
 use super::{TO_TRANSLATE, retry};
-use crate::error::{Error, Result};
-use crate::service::Service;
 
 /// Translations under way at once.
 const AT_ONCE: usize = 8;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use engine::access::Permission;
+use engine::operation::Surface;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Value as Sql;
 use uuid::Uuid;
-use vestibule::access::Permission;
 use vestibule::events::Timekeeper;
-use vestibule::operation::Surface;
 
 use crate::checkin::House;
 use crate::support::receiver::{subscribe, until, with_receiver};
@@ -108,7 +108,7 @@ async fn everybody(app: &App, org: &Org<'_>, apis: &[&Api], token: &str) -> Vec<
     answers.push(("page".into(), page.status().as_u16()));
     let said = app.http.post(format!("{}/guest/v1/stays/{token}/messages", app.base)).json(&json!({ "text": "x" }));
     answers.push(("message".into(), Answer::of(said).await.status));
-    for operation in vestibule::operations().iter().filter(|operation| operation.surface == Surface::Platform) {
+    for operation in vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Platform) {
         let Some(rest) = operation.path.strip_prefix("/organizations/{organizationId}") else { continue };
         if rest.is_empty() {
             continue;
@@ -123,7 +123,7 @@ async fn everybody(app: &App, org: &Org<'_>, apis: &[&Api], token: &str) -> Vec<
         });
         // What an operation does not know of the body is at fault before anything is looked up.
         let body = body.map(|mut body| {
-            let shape = operation.input_schema(&mut vestibule::operation::inline_generator());
+            let shape = operation.input_schema(&mut engine::operation::inline_generator());
             body.as_object_mut().unwrap().retain(|name, _| shape["properties"].get(name).is_some() && !operation.is_path_field(name));
             body
         });
@@ -211,7 +211,7 @@ on_both! {
         let (mut left, mut steps) = (count().await, 0);
         loop {
             let clock = app.clock.clone();
-            let has_more = app.server.service.store.write(move |tx| vestibule::platform::sweep(tx, &clock)).await.unwrap();
+            let has_more = app.server.service.store.write(move |tx| vestibule::platform::sweep(tx, vestibule::app::app(), &clock)).await.unwrap();
             let now = count().await;
             assert!(left - now <= 550, "{left} {now}");
             left = now;
@@ -275,7 +275,7 @@ fn every_statement_that_finds_an_organization_passes_over_erased_ones() {
     // Within a transaction that has found the organization.
     let is_exempt = |text: &str| text.starts_with("update organization set revision = revision +") && !text.contains("returning");
     let mut found = 0;
-    for text in vestibule::statements().iter().map(|statement| statement.text()) {
+    for text in vestibule::app::app().statements.iter().map(|statement| statement.text()) {
         let words: Vec<&str> = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
         let reads = words.windows(2).any(|pair| matches!(pair, ["from" | "join" | "update" | "into", "organization"]));
         if reads && !is_exempt(text) {

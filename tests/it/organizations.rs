@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::access::Permission;
 
 use crate::support::receiver::{subscribe, until, with_receiver};
 use crate::support::{Api, App, Org, new_id, on_both};

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use delivery::Names;
 use serde_json::{Value, json};
-use vestibule::delivery::Names;
 
 use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
 use crate::support::{Answer, Api, App};

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use engine::access::Permission;
+use engine::ambient::Clock;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -20,8 +22,6 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use vestibule::access::Permission;
-use vestibule::ambient::Clock;
 use vestibule::server::Server;
 
 use crate::support::{Answer, App, Org, PLATFORM_KEY, choose_tls_provider, new_id, on_both, postgres, serve_flags};

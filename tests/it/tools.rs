@@ -1,8 +1,8 @@
 //! The tool interface (contract: Tool interface).
 
+use engine::access::Permission;
+use engine::operation::Surface;
 use serde_json::{Value, json};
-use vestibule::access::Permission;
-use vestibule::operation::Surface;
 
 use crate::support::{Answer, Api, App, new_id, on_both};
 
@@ -81,7 +81,7 @@ on_both! {
         assert!(initialized["result"]["capabilities"]["tools"].is_object(), "{initialized}");
         let listed = rpc(&app, &api, "tools/list", json!({})).await;
         let tools = listed["result"]["tools"].as_array().unwrap();
-        let declared = vestibule::operations().iter().filter(|operation| operation.surface == Surface::Public && !operation.path.starts_with("/webhook-subscriptions"));
+        let declared = vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Public && !operation.path.starts_with("/webhook-subscriptions"));
         let mut declared: Vec<_> = declared.map(|operation| operation.id).collect();
         let mut named: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
         declared.sort_unstable();

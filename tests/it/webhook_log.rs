@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use delivery::backlog;
+use engine::access::Permission;
+use engine::surface::openapi;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Statement;
 use uuid::Uuid;
-use vestibule::access::Permission;
-use vestibule::delivery::backlog;
 use vestibule::events::Event;
-use vestibule::surface::openapi;
 
 use crate::support::receiver::{Receiver, retried, signature, subscribe, until, until_read, with_receiver};
 use crate::support::{Api, App, Org, new_id, on_both};
@@ -439,7 +439,7 @@ on_both! {
         let types = api.get("/webhook-event-types").await.data();
         let types = types.as_array().unwrap();
         assert_eq!(types.len(), Event::ALL.len());
-        let document = openapi::document();
+        let document = openapi::document(vestibule::app::app());
         for (told, event) in types.iter().zip(Event::ALL) {
             let fields: Vec<_> = told.as_object().unwrap().keys().cloned().collect();
             assert_eq!(fields, ["description", "event", "example", "permission", "schema"]);

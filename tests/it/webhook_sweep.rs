@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use engine::access::Permission;
+use engine::values;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::access::Permission;
-use vestibule::values;
 
 use crate::support::node::Node;
 use crate::support::receiver::{subscribe, until, until_read, with_receiver};

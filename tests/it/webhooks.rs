@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule::access::Permission;
 
 use crate::support::receiver::{retried, signature, subscribe, until, with_receiver};
 use crate::support::{Api, App, new_id, on_both, reservation};
