@@ -126,7 +126,7 @@ pub struct ManualFields {
     /// Id of the category that the manual is filed under; an unknown one is a 404. Null or left out on create: none, and guests find it
     /// after all headings.
     pub manual_category_id: Field<Option<Uuid>>,
-    /// What guests see below the title: `multi_lingual_text`, as on create, shows the description; `pms_variable` shows the value of a
+    /// What guests see below the title: `multi_lingual_text`, the default, shows the description; `pms_variable` shows the value of a
     /// custom field and needs `customFieldId`.
     pub display_mode: Field<DisplayMode>,
     /// Id of the custom field whose value is shown, as `listCustomFields` gives it. Required while `displayMode` is `pms_variable`, refused
@@ -145,10 +145,10 @@ pub struct ManualFields {
     /// Id of an image record to use as the cover; an unknown one is a 404. It takes the icon away; null removes the image. On update only,
     /// and not together with `iconName` or `imageUrl`.
     pub image_id: Field<Option<Uuid>>,
-    /// When guests see the manual: all rules must hold for the reservation, at most one of a category. Replaces the whole set; `[]`, as on
-    /// create, means always. A rule keeps the fields of its category, others are ignored.
+    /// When guests see the manual: all rules must hold for the reservation, at most one of a category. Replaces the whole set; `[]`, the
+    /// default, means always. A rule keeps the fields of its category, others are ignored.
     pub visibility_rules: Field<VisibilityRules>,
-    /// Whether portals show the manual where it is assigned. `false`, as on create, hides it everywhere and keeps its assignments.
+    /// Whether portals show the manual where it is assigned. `false`, the default, hides it everywhere and keeps its assignments.
     pub is_active: Field<bool>,
     /// Id of the one property that the new manual is assigned to; one out of reach is a 404. Null or left out: none yet, so no guest sees
     /// it. On create only.

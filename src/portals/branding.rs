@@ -92,18 +92,17 @@ pub struct BrandingFields {
     pub name: Field<Name60>,
     /// Internal label of the branding, 1 to 60 characters and not blank. It can be changed, not cleared.
     pub nickname: Field<Name60>,
-    /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six. `#1A1A1A` where a create leaves it out.
+    /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six. Default `#1A1A1A`.
     pub text_color: Field<HexColor>,
-    /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are stored as six. `#2563EB` where a create leaves
-    /// it out.
+    /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are stored as six. Default `#2563EB`.
     pub primary_color: Field<HexColor>,
-    /// Colour of what stands beside the primary one, as `#` and three or six hexadecimal digits; three are stored as six. `#64748B` where a
-    /// create leaves it out.
+    /// Colour of what stands beside the primary one, as `#` and three or six hexadecimal digits; three are stored as six. Default
+    /// `#64748B`.
     pub secondary_color: Field<HexColor>,
     /// Colour of the page behind everything, as `#` and three or six hexadecimal digits; three are stored as six. Null or left out on
     /// create: the default white page.
     pub background_color: Field<Option<HexColor>>,
-    /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as six. `#F8FAFC` where a create leaves it out.
+    /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as six. Default `#F8FAFC`.
     pub footer_color: Field<HexColor>,
     /// Address of the logo for dark headers, an absolute http or https URL. `""` or null clears it.
     pub logo_white_url: Field<Option<HttpUrlOrEmpty>>,
@@ -114,7 +113,7 @@ pub struct BrandingFields {
     /// Address of the host's Instagram page, an absolute http or https URL. `""` or null clears it.
     pub instagram_url: Field<Option<HttpUrlOrEmpty>>,
     /// Whether portals with no branding of their own use this one. `true` takes the flag from the branding that has it, `false` on the
-    /// default branding is a 409; `false` on create.
+    /// default branding is a 409; default `false`.
     pub is_default: Field<bool>,
     /// Deprecated: accepted, ignored, and always read as `false`.
     pub show_powered_by: Field<Option<bool>>,

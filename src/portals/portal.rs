@@ -186,7 +186,7 @@ pub struct PortalFields {
     /// that is taken is a 409.
     pub name: Field<Name60>,
     /// Whether the portal serves properties that get none by themselves, by their group or by a tag. `true` takes the flag from the portal
-    /// that has it, `false` on the only default portal is a 409; `false` on create.
+    /// that has it, `false` on the only default portal is a 409; default `false`.
     pub is_default: Field<bool>,
     /// Mail address that guests can write to. Null clears it.
     pub support_email: Field<Option<EmailAddress>>,
@@ -204,30 +204,30 @@ pub struct PortalFields {
     /// What the contact bubble opens: `whatsapp` needs `supportWhatsapp`, `text` needs `supportTextPhone`, `phone` needs `supportPhone`.
     /// Null or left out on create: no bubble.
     pub communication_method: Field<Option<CommunicationMethod>>,
-    /// Whether guests are asked to check in before they arrive; `false` shows them no steps. `true` on create.
+    /// Whether guests are asked to check in before they arrive; `false` shows them no steps. Default `true`.
     pub is_precheckin_enabled: Field<bool>,
     /// Whether steps run in the fixed order of their types, `sortOrder` deciding only within a group; `false` runs them by `sortOrder`
-    /// alone. `true` on create.
+    /// alone. Default `true`.
     pub is_precheck_order_automatic: Field<bool>,
-    /// Whether submitted pre-check-ins are held for staff to review; `false` approves them at once. `true` on create; unrelated to house
+    /// Whether submitted pre-check-ins are held for staff to review; `false` approves them at once. Default `true`; unrelated to house
     /// manuals.
     pub is_manual_review_enabled: Field<bool>,
-    /// Whether guests may report issues as tickets. `true` on create.
+    /// Whether guests may report issues as tickets. Default `true`.
     pub is_ticketing_enabled: Field<bool>,
-    /// Whether guests are asked for a review at check-out. `true` on create.
+    /// Whether guests are asked for a review at check-out. Default `true`.
     pub is_review_request_checkout_enabled: Field<bool>,
-    /// Whether guests may write to the host; `false` removes the chat launcher and refuses their messages. `true` on create.
+    /// Whether guests may write to the host; `false` removes the chat launcher and refuses their messages. Default `true`.
     pub is_chat_enabled: Field<bool>,
-    /// Whether guests are asked for a review at check-in. `true` on create.
+    /// Whether guests are asked for a review at check-in. Default `true`.
     pub is_review_request_checkin_enabled: Field<bool>,
-    /// Whether a finished pre-check-in is celebrated with confetti. `true` on create.
+    /// Whether a finished pre-check-in is celebrated with confetti. Default `true`.
     pub is_confetti_enabled: Field<bool>,
-    /// Whether guests are reminded of a cart that they left. `true` on create.
+    /// Whether guests are reminded of a cart that they left. Default `true`.
     pub is_cart_abandonment_enabled: Field<bool>,
     /// Whether guests are offered a wallet pass for their stay. `false` also removes door codes from passes already issued, and those stop
-    /// updating; `true` on create.
+    /// updating; default `true`.
     pub is_wallet_pass_enabled: Field<bool>,
-    /// Whether guests see the special offer. `false` on create; an offer without copy shows an empty card, so send `specialOfferTitle` and
+    /// Whether guests see the special offer. Default `false`; an offer without copy shows an empty card, so send `specialOfferTitle` and
     /// `specialOfferCtaText` along.
     pub is_special_offer_active: Field<bool>,
     /// Where the special offer leads, an absolute http or https URL. Null clears it.

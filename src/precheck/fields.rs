@@ -25,8 +25,8 @@ pub struct StepFields {
     /// What the step asks of guests; decides which of the other fields have an effect. Locked once a guest has saved an answer to the step:
     /// 409, so deactivate it and create another.
     pub step_type: Field<StepType>,
-    /// Whether the portals that the step reaches show it. `false` on create; an active step must have what its type needs, such as a text
-    /// to agree to, questions or fees.
+    /// Whether the portals that the step reaches show it. Default `false`; an active step must have what its type needs, such as a text to
+    /// agree to, questions or fees.
     pub is_active: Field<bool>,
     /// Deprecated copy of `isActive`: `false` switches the step off whatever `isActive` says, `true` has no effect.
     pub is_enabled: Field<bool>,
@@ -43,7 +43,7 @@ pub struct StepFields {
     /// the type; a change needs `modify_tasks`.
     pub display_title_ml_text_id: Field<Option<Uuid>>,
     /// For `additional_questions`, `document_upload` and `damage_deposit`: whether a flagged submission is held for staff; `false` lets it
-    /// complete on its own. `true` on create.
+    /// complete on its own. Default `true`.
     pub is_manual_review_enabled: Field<bool>,
     /// For `identity_check`: what follows where a check finds something, by the check's name. `ignore` skips the check, `review` sends the
     /// guest to the team, `fail` lets the guest retake once first; a check left out keeps its default, null clears every override.
@@ -55,7 +55,7 @@ pub struct StepFields {
     /// Accepted for compatibility; it enforces nothing. Use `identityFlagPolicy`, check `no_face_on_document`.
     pub is_photo_id_required: Field<Option<bool>>,
     /// For `authority_reporting` with one specific filing provider: whether that provider mails the lead guest information about the
-    /// property. `false` on create, ignored for other providers, write-only.
+    /// property. Default `false`; ignored for other providers; write-only.
     pub is_authority_provider_property_info_email_enabled: Field<bool>,
     /// For `additional_questions`: what is asked, in order; replaces the whole list. A question sent with its `id` is kept with its
     /// answers, one without is created, one left out is deleted; `[]` clears the list. At most 100.
@@ -65,44 +65,44 @@ pub struct StepFields {
     /// active step needs at least one.
     #[schemars(length(max = 1000))]
     pub fee_product_ids: Field<Vec<Uuid>>,
-    /// Shortest stay in nights that gets the step, not above `maxLos`. 0, as on create, means no minimum.
+    /// Shortest stay in nights that gets the step, not above `maxLos`. 0, the default, means no minimum.
     pub min_los: Field<Count>,
-    /// Longest stay in nights that gets the step, not below `minLos`. 1000, as on create, means no maximum.
+    /// Longest stay in nights that gets the step, not below `minLos`. 1000, the default, means no maximum.
     pub max_los: Field<Count>,
-    /// Least number of days between booking and check-in for which the step is shown, not above `leadTimeMaxDays`. Null, as on create,
-    /// means no bound.
+    /// Least number of days between booking and check-in for which the step is shown, not above `leadTimeMaxDays`. Null, the default, means
+    /// no bound.
     pub lead_time_min_days: Field<Option<Count>>,
-    /// Greatest number of days between booking and check-in for which the step is shown, not below `leadTimeMinDays`. Null, as on create,
+    /// Greatest number of days between booking and check-in for which the step is shown, not below `leadTimeMinDays`. Null, the default,
     /// means no bound.
     pub lead_time_max_days: Field<Option<Count>>,
     /// How booking channels decide: `all_except_selected` hides the step for those in `excludedSources`, `only_selected` shows it only for
-    /// those in `includedSourcesReturning`. Null, as on create: channels do not matter.
+    /// those in `includedSourcesReturning`. Null, the default: channels do not matter.
     pub inclusion_type: Field<Option<InclusionType>>,
-    /// Booking channels, such as `direct`, whose guests do not get the step while `inclusionType` is `all_except_selected`. Null, as on
-    /// create: none; at most 100.
+    /// Booking channels, such as `direct`, whose guests do not get the step while `inclusionType` is `all_except_selected`. Null, the
+    /// default: none; at most 100.
     #[schemars(length(max = 100))]
     pub excluded_sources: Field<Option<Vec<Text200>>>,
     /// Booking channels, such as `direct`, whose guests alone get the step while `inclusionType` is `only_selected`, which needs at least
-    /// one. Null, as on create: none; at most 100.
+    /// one. Null, the default: none; at most 100.
     #[schemars(length(max = 100))]
     pub included_sources_returning: Field<Option<Vec<Text200>>>,
-    /// Whether guests who stayed before skip the step. `false` on create.
+    /// Whether guests who stayed before skip the step. Default `false`.
     pub is_returning_guest_excluded: Field<bool>,
     /// Whether every guest gets the step, all rules on length of stay, lead time, channels and returning guests ignored; it still has to be
-    /// assigned. `false` on create.
+    /// assigned. Default `false`.
     pub is_always_shown: Field<bool>,
-    /// For `damage_deposit`: amount in cents of the deposit that goes with the damage waiver. Null, as on create: no amount is set.
+    /// For `damage_deposit`: amount in cents of the deposit that goes with the damage waiver. Null, the default: no amount is set.
     pub damage_waiver_deposit_amount_cents: Field<Option<Cents>>,
-    /// For `damage_deposit`: whether the guest may take one of the organization's damage waivers in place of a deposit. `false` on create.
+    /// For `damage_deposit`: whether the guest may take one of the organization's damage waivers in place of a deposit. Default `false`.
     pub is_damage_waiver_enabled: Field<bool>,
-    /// For `damage_deposit`: the most that the damage waiver covers, in cents. Null, as on create: no cap is set.
+    /// For `damage_deposit`: the most that the damage waiver covers, in cents. Null, the default: no cap is set.
     pub damage_waiver_cap_cents: Field<Option<Cents>>,
-    /// For `damage_deposit`: shortest stay in nights for which the damage waiver is offered. 0, as on create, means any stay.
+    /// For `damage_deposit`: shortest stay in nights for which the damage waiver is offered. 0, the default, means any stay.
     pub damage_waiver_min_los: Field<Count>,
-    /// For `damage_deposit`: whether the damage waiver's price is for each night (`per_night`, as on create) or for the whole stay
+    /// For `damage_deposit`: whether the damage waiver's price is for each night (`per_night`, the default) or for the whole stay
     /// (`per_stay`).
     pub damage_waiver_pricing_basis: Field<PricingBasis>,
-    /// For `damage_deposit`: whether a guest can be let off the damage waiver. `false` on create.
+    /// For `damage_deposit`: whether a guest can be let off the damage waiver. Default `false`.
     pub is_damage_waiver_waivable: Field<bool>,
     /// For `damage_deposit`: id of the payment account that the damage waiver is charged on, as `listPaymentAccounts` gives it. Null: the
     /// organization's active default account; one that is unknown or inactive is a 404.
@@ -110,13 +110,13 @@ pub struct StepFields {
     /// Id of a `precheck_step_detail` translation: what stands below the heading of a `damage_deposit` step. Null unlinks it; a change
     /// needs `modify_tasks`.
     pub damage_deposit_subtitle_ml_text_id: Field<Option<Uuid>>,
-    /// For `damage_deposit`: amount of the security deposit in cents. Null, as on create: no amount is set.
+    /// For `damage_deposit`: amount of the security deposit in cents. Null, the default: no amount is set.
     pub security_deposit_amount_cents: Field<Option<Cents>>,
-    /// For `damage_deposit`: whether a security deposit is taken. `false` on create.
+    /// For `damage_deposit`: whether a security deposit is taken. Default `false`.
     pub is_security_deposit_enabled: Field<bool>,
-    /// For `damage_deposit`: how many days before check-in the security deposit is taken. Null, as on create: no day is set.
+    /// For `damage_deposit`: how many days before check-in the security deposit is taken. Null, the default: no day is set.
     pub security_deposit_days_before_checkin: Field<Option<Count>>,
-    /// For `damage_deposit`: how many days after check-out the security deposit is released. 3 on create.
+    /// For `damage_deposit`: how many days after check-out the security deposit is released. Default 3.
     pub security_deposit_release_days_after_checkout: Field<Count>,
     /// For `damage_deposit`: id of the payment account that the security deposit is charged on, as `listPaymentAccounts` gives it. Null:
     /// the organization's active default account; one that is unknown or inactive is a 404.
@@ -125,7 +125,7 @@ pub struct StepFields {
     /// change needs `modify_tasks`.
     pub security_deposit_subtitle_ml_text_id: Field<Option<Uuid>>,
     /// For `agreement`: how the agreement is given and signed: a `template`, a `text`, or by the first (`esign_a`) or second (`esign_b`)
-    /// electronic-signature provider. Null, as on create: not said.
+    /// electronic-signature provider. Null, the default: not said.
     pub agreement_type: Field<Option<AgreementType>>,
     /// For `agreement`: the text that the guest agrees to, up to 50,000 characters, the same in every language;
     /// `contractTemplateTextMlTextId` goes before it. Null clears it; write-only.
@@ -151,7 +151,7 @@ pub struct StepFields {
     /// Id of a `precheck_step_detail` translation: what stands below the heading over a signature by the second electronic-signature
     /// provider. Null unlinks it; a change needs `modify_tasks`.
     pub esign_b_subtitle_ml_text_id: Field<Option<Uuid>>,
-    /// For `agreement`: whether the guest has to sign. `false` on create.
+    /// For `agreement`: whether the guest has to sign. Default `false`.
     pub is_mandatory_signing: Field<bool>,
     /// For `mandatory_fee`: id of the payment account that the fees are charged on, as `listPaymentAccounts` gives it; write-only. Null:
     /// the organization's active default account; one that is unknown or inactive is a 404.
