@@ -5,7 +5,7 @@ use delivery::{Attempt, Delivery, PING, Status, Told};
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::moment::Moment;
-use engine::operation::{ById, Listing, Needs, Operation, Page, PageLimits};
+use engine::operation::{Listing, Needs, Operation, Page, PageLimits};
 use engine::values;
 use http::Method;
 use jiff::Timestamp;
@@ -54,10 +54,18 @@ store::statements! {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OneDelivery {
-    /// The subscription.
+struct OfSubscription {
+    /// Id of the webhook subscription, one of the credential's own.
     id: Uuid,
-    /// Its delivery.
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneDelivery {
+    /// Id of the subscription that the delivery is of.
+    id: Uuid,
+    /// Id of the delivery to send again, as `listWebhookDeliveries` gives it; its `webhook-id` stays the same. One that is pending is a
+    /// 409.
     delivery_id: Uuid,
 }
 
@@ -65,9 +73,9 @@ struct OneDelivery {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "since": "2026-11-21T08:00:00.000Z" }))]
 struct RedeliverFailed {
-    /// The subscription.
+    /// Id of the subscription whose failed deliveries are sent again.
     id: Uuid,
-    /// Deliveries that were made before are left alone.
+    /// Moment from which on failed deliveries are sent again, by when they were made; older ones are left alone.
     since: Moment,
 }
 
@@ -143,7 +151,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-fn list(context: &mut Context<'_, '_>, input: ById, page: Page) -> Result<Listing<WebhookDelivery>> {
+fn list(context: &mut Context<'_, '_>, input: OfSubscription, page: Page) -> Result<Listing<WebhookDelivery>> {
     check_owned(context, input.id)?;
     let total = context.row(&COUNT, values![input.id])?.map_or(Ok(0), |row| row.get(0))?;
     let rows = context.rows(&PAGE, values![input.id, page.limit, page.offset])?;
@@ -205,7 +213,7 @@ fn requeue(context: &mut Context<'_, '_>, id: Uuid, delivery: &mut Delivery) -> 
     Ok(is_there)
 }
 
-fn ping(context: &mut Context<'_, '_>, input: ById) -> Result<WebhookDelivery> {
+fn ping(context: &mut Context<'_, '_>, input: OfSubscription) -> Result<WebhookDelivery> {
     if !hold(context, input.id)? {
         return Err(disabled());
     }

@@ -6,7 +6,7 @@ use engine::error::{Error, Result};
 use engine::field::{Language, Text6000};
 use engine::format;
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Needs, Operation};
+use engine::operation::{Basis, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,10 +20,13 @@ use super::{ENGLISH, Entry, Others, SourceTable, create, entries};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "sourceTable": "portal_branding", "text": "Welcome to Barcelona" }))]
 struct CreateTranslation {
-    /// What the text belongs to.
+    /// What sort of thing is going to link the text, such as `precheck_step_detail` for a step's texts; nothing of another sort can link
+    /// it.
     source_table: SourceTable,
+    /// The text that guests read, 1 to 6000 characters and not blank, stored exactly as sent. What links it may allow less.
     text: Text6000,
-    /// The language the text is in; English where it is left out.
+    /// Language that the text is in, as a BCP 47 tag. Null or left out: English, which is translated into the organization's other
+    /// languages in the background.
     #[serde(default)]
     language: Option<Language>,
 }
@@ -40,11 +43,20 @@ struct Translation {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OfTranslation {
+    /// Id of the translation whose texts are listed, as fields such as `titleId` or `textMlTextId` of what shows it give it.
+    id: Uuid,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "text": "Bienvenue à Barcelone" }))]
 struct SetEntry {
+    /// Id of the translation whose text is written.
     id: Uuid,
-    /// A BCP 47 tag.
+    /// Language to write, as a BCP 47 tag such as `fr` or `pt-BR`. A new English text has the machine-translated languages translated anew.
     language: String,
+    /// The text in that language, 1 to 6000 characters and not blank, stored exactly as sent. What shows it may allow less.
     text: Text6000,
 }
 
@@ -81,7 +93,7 @@ fn create_translation(context: &mut Context<'_, '_>, input: CreateTranslation) -
     Ok(Translation { id, source_table: input.source_table, created_at: now, updated_at: now })
 }
 
-fn list_entries(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Entry>> {
+fn list_entries(context: &mut Context<'_, '_>, input: OfTranslation) -> Result<Vec<Entry>> {
     check_readable(context, input.id)?;
     let mut entries = entries(context, input.id)?;
     entries.sort_by(|one, other| (one.language != ENGLISH, &one.language).cmp(&(other.language != ENGLISH, &other.language)));
