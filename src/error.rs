@@ -5,12 +5,13 @@ use std::fmt;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use strum::VariantArray;
 
 /// A result whose error is an answer to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The categories of the spec's error table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The categories of the spec's error table, in its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Kind {
     /// 400
     Validation,
@@ -37,21 +38,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order of the spec's table.
-    pub const ALL: [Self; 11] = [
-        Self::Validation,
-        Self::Authentication,
-        Self::Authorization,
-        Self::TwoFactor,
-        Self::NotFound,
-        Self::Conflict,
-        Self::BusinessRule,
-        Self::RateLimit,
-        Self::Internal,
-        Self::Provider,
-        Self::Unavailable,
-    ];
-
     /// Status, `error.type`, `error.code`, and the message where none more telling is given.
     #[must_use]
     pub const fn row(self) -> (u16, &'static str, &'static str, &'static str) {

@@ -7,7 +7,10 @@ use std::sync::LazyLock;
 
 use jiff::civil;
 use regex::Regex;
+use strum::EnumString;
 use url::Url;
+
+use crate::access::Permission;
 
 /// A format's name, its check, and how to say what is wanted.
 pub struct Format {
@@ -36,31 +39,20 @@ pub static STATIC: &[Format] = &[
     Format { name: "time-zone", holds: |text| jiff::tz::TimeZone::get(text).is_ok(), wanted: "an IANA time zone" },
     Format { name: "country", holds: is_country, wanted: "a two-letter country code" },
     Format { name: "language", holds: |text| language(text).is_some(), wanted: "a BCP 47 language tag" },
-    Format { name: "permission", holds: |text| crate::access::Permission::named(text).is_some(), wanted: "a known permission" },
+    Format { name: "permission", holds: |text| text.parse::<Permission>().is_ok(), wanted: "a known permission" },
 ];
 
 /// A format that the text alone does not decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Contextual {
     /// A phone number, valid in the numbering plan it belongs to.
     Phone,
     /// An https URL that does not lead into a private network.
     WebhookTarget,
     /// A moment that has not passed.
+    #[strum(serialize = "future-date-time")]
     Future,
-}
-
-impl Contextual {
-    /// The contextual format of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "phone" => Some(Self::Phone),
-            "webhook-target" => Some(Self::WebhookTarget),
-            "future-date-time" => Some(Self::Future),
-            _ => None,
-        }
-    }
 }
 
 /// Hyphenated, in either case; no braces, no `urn:`.

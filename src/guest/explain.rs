@@ -134,7 +134,7 @@ fn manuals(context: &mut Context<'_, '_>, stay: &Stay, names: &Names, at: Timest
             }
             _ if !manual.is_active => (false, Reason::new("inactive", "The manual is not active.")),
             (None, None) => (true, Reason::new("always_visible", "The manual is assigned and active, and has no visibility rules.")),
-            (None, Some(verdict)) => (verdict.is_shown(), Reason::new(verdict.key(), verdict.message())),
+            (None, Some(verdict)) => (verdict.is_shown(), Reason::new((&verdict).into(), verdict.message())),
         };
         ExplainedItem { is_shown, reason, path: path(target, stay, names), id: manual.id, nickname: manual.nickname }
     });

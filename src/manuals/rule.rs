@@ -11,6 +11,7 @@ use jiff::civil::Date;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use strum::{AsRefStr, VariantArray};
 
 use crate::error::{Issue, Step};
 use crate::platform::VerificationStatus;
@@ -18,8 +19,9 @@ use crate::platform::VerificationStatus;
 /// Windows, channels or statuses in a rule at the most.
 const MOST: usize = 100;
 
-/// The kinds of rules, in the order of the spec's table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The kinds of rules, in the order of the spec's table, named as in `ruleCategory`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsRefStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Category {
     /// The moment lies between two moments of the stay.
     RelativeDate,
@@ -34,21 +36,6 @@ pub enum Category {
 }
 
 impl Category {
-    /// Every category.
-    pub const ALL: [Self; 5] = [Self::RelativeDate, Self::Seasonal, Self::LengthOfStay, Self::BookingSource, Self::VerificationStatus];
-
-    /// As it is written in `ruleCategory`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RelativeDate => "relative_date",
-            Self::Seasonal => "seasonal",
-            Self::LengthOfStay => "length_of_stay",
-            Self::BookingSource => "booking_source",
-            Self::VerificationStatus => "verification_status",
-        }
-    }
-
     const fn required(self) -> &'static [&'static str] {
         match self {
             Self::RelativeDate | Self::LengthOfStay => &[],
@@ -93,7 +80,7 @@ impl Category {
                 ("excludedBookingSources", channels()),
             ],
             Self::VerificationStatus => {
-                let status = json!({ "type": "string", "enum": VerificationStatus::ALL.map(VerificationStatus::name) });
+                let status = json!({ "type": "string", "enum": VerificationStatus::VARIANTS });
                 vec![("verificationStatuses", json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": status }))]
             }
         }
@@ -261,25 +248,26 @@ impl JsonSchema for VisibilityRules {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = Category::VARIANTS.iter().map(Category::as_ref).collect();
         let mut known = Map::new();
-        known.insert("ruleCategory".into(), json!({ "type": "string", "enum": Category::ALL.map(Category::name) }));
+        known.insert("ruleCategory".into(), json!({ "type": "string", "enum": names }));
         let mut shapes = Vec::new();
-        for category in Category::ALL {
+        for category in Category::VARIANTS {
             let mut own = Map::new();
             for (name, schema) in category.fields() {
                 // Of whatever type: in a rule of another category nobody reads it.
-                known.insert(name.into(), json!({ "description": format!("Read where ruleCategory is {}.", category.name()) }));
+                known.insert(name.into(), json!({ "description": format!("Read where ruleCategory is {}.", category.as_ref()) }));
                 own.insert(name.into(), if category.required().contains(&name) { schema } else { or_null(schema) });
             }
             shapes.push(json!({
-                "if": { "properties": { "ruleCategory": { "const": category.name() } }, "required": ["ruleCategory"] },
+                "if": { "properties": { "ruleCategory": { "const": category.as_ref() } }, "required": ["ruleCategory"] },
                 "then": { "properties": own, "required": category.required() },
             }));
         }
         shapes.push(json!({
             "if": {
                 "properties": {
-                    "ruleCategory": { "const": Category::BookingSource.name() },
+                    "ruleCategory": { "const": Category::BookingSource.as_ref() },
                     "sourceRuleType": { "const": SourceRuleType::OnlySelected },
                 },
                 "required": ["ruleCategory", "sourceRuleType"],
@@ -293,7 +281,7 @@ impl JsonSchema for VisibilityRules {
             "type": "array",
             "description": "All of them must hold; none means always visible. At most one of a category. \
                 A rule keeps the fields of its category, others are ignored.",
-            "maxItems": Category::ALL.len(),
+            "maxItems": Category::VARIANTS.len(),
             "items": {
                 "type": "object",
                 "properties": known,
@@ -338,12 +326,13 @@ impl JsonSchema for Rule {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let shapes = Category::ALL.map(|category| {
-            let tag = ("ruleCategory", json!({ "type": "string", "const": category.name() }));
+        let shape = |category: &Category| {
+            let tag = ("ruleCategory", json!({ "type": "string", "const": category.as_ref() }));
             let fields = [tag].into_iter().chain(category.fields()).map(|(name, schema)| (name.to_owned(), schema));
             let required = [&["ruleCategory"][..], category.required()].concat();
             json!({ "type": "object", "properties": fields.collect::<Map<String, Value>>(), "required": required })
-        });
+        };
+        let shapes: Vec<Value> = Category::VARIANTS.iter().map(shape).collect();
         schemars::json_schema!({
             "oneOf": shapes,
             "examples": [{ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 }],

@@ -3,6 +3,7 @@
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use strum::IntoStaticStr;
 
 use super::rule::{Anchor, Rule, SourceRuleType, Unit, Window};
 use crate::platform::VerificationStatus;
@@ -97,7 +98,8 @@ impl StayFacts {
 }
 
 /// What the rules come to for a stay at a moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Verdict {
     /// Every rule holds.
     Visible,
@@ -134,21 +136,6 @@ impl Verdict {
         matches!(self, Self::Visible)
     }
 
-    /// The reason, for machines.
-    #[must_use]
-    pub const fn key(&self) -> &'static str {
-        match self {
-            Self::Visible => "visible",
-            Self::TooEarly(_) => "too_early",
-            Self::TooLate(_) => "too_late",
-            Self::OutOfSeason => "out_of_season",
-            Self::StayTooShort { .. } => "stay_too_short",
-            Self::StayTooLong { .. } => "stay_too_long",
-            Self::BookingSource(_) => "booking_source",
-            Self::VerificationStatus(_) => "verification_status",
-        }
-    }
-
     /// The reason as a sentence.
     #[must_use]
     pub fn message(&self) -> String {
@@ -160,7 +147,7 @@ impl Verdict {
             Self::StayTooShort { nights, least } => format!("It is shown for stays of {least} nights or more; this one has {nights}."),
             Self::StayTooLong { nights, most } => format!("It is shown for stays of {most} nights or fewer; this one has {nights}."),
             Self::BookingSource(channel) => format!("It is not shown for bookings through {channel}."),
-            Self::VerificationStatus(status) => format!("It is not shown while the guest's verification is {}.", status.name()),
+            Self::VerificationStatus(status) => format!("It is not shown while the guest's verification is {}.", status.as_ref()),
         }
     }
 }
@@ -180,6 +167,7 @@ pub fn decide(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Verdict {
 mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
+    use strum::VariantArray;
 
     use super::super::rule::{Category, RelativeDate, Seasons, Sources, StayLength, Verifications};
     use super::*;
@@ -279,7 +267,7 @@ mod tests {
         ] {
             let mut rule = fields.clone();
             rule["ruleCategory"] = "relative_date".into();
-            assert_eq!(decide(&rules(json!([rule])), &stay(), at.parse().unwrap()).key(), expected, "{rule} {at}");
+            assert_eq!(<&str>::from(decide(&rules(json!([rule])), &stay(), at.parse().unwrap())), expected, "{rule} {at}");
         }
     }
 
@@ -312,7 +300,7 @@ mod tests {
             (later, "too_early", "It is shown from 2026-12-11T15:00:00 on, in the property's time."),
         ] {
             let verdict = decide(&rules(json!([rule])), &stay(), "2026-12-01T09:30:00Z".parse().unwrap());
-            assert_eq!((verdict.key(), verdict.message().as_str()), (expected, message), "{rule}");
+            assert_eq!((<&str>::from(&verdict), verdict.message().as_str()), (expected, message), "{rule}");
             assert_eq!(verdict.is_shown(), expected == "visible");
         }
         let same_day = StayFacts { check_out: stay().check_in, ..stay() };
@@ -403,7 +391,7 @@ mod tests {
     }
 
     fn category_of(verdict: &Verdict) -> Option<Category> {
-        match verdict.key() {
+        match <&str>::from(verdict) {
             "visible" => None,
             "too_early" | "too_late" => Some(Category::RelativeDate),
             "out_of_season" => Some(Category::Seasonal),
@@ -472,7 +460,7 @@ mod tests {
     }
 
     fn verification() -> impl Strategy<Value = Rule> {
-        prop::sample::subsequence(VerificationStatus::ALL.to_vec(), 1..=4)
+        prop::sample::subsequence(VerificationStatus::VARIANTS, 1..=4)
             .prop_map(|verification_statuses| Rule::VerificationStatus(Verifications { verification_statuses }))
     }
 
@@ -508,7 +496,7 @@ mod tests {
             nights in 0..9_i64,
             times in (time_of_day(), time_of_day()),
             channel in prop::sample::select(CHANNELS.to_vec()),
-            verification_status in prop::option::of(prop::sample::select(VerificationStatus::ALL.to_vec())),
+            verification_status in prop::option::of(prop::sample::select(VerificationStatus::VARIANTS)),
         ) -> StayFacts {
             StayFacts {
                 check_in,
@@ -535,7 +523,7 @@ mod tests {
                 }
             }
             let mut ordered = rules.clone();
-            ordered.sort_by_key(|rule| Category::ALL.iter().position(|category| *category == rule.category()));
+            ordered.sort_by_key(|rule| Category::VARIANTS.iter().position(|category| *category == rule.category()));
             for at in moments {
                 let verdict = decide(&rules, &stay, at);
                 let hiding = ordered.iter().find(|rule| !naively_holds(rule, &stay, at));

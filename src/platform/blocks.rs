@@ -74,7 +74,7 @@ pub(super) struct Start {
 
 /// Where to begin for what follows so many records.
 pub(super) fn start(context: &mut Context<'_, '_>, kind: Kind, offset: i64) -> Result<Start> {
-    let blocks = context.rows(&BLOCKS, values![kind.name()])?;
+    let blocks = context.rows(&BLOCKS, values![kind.as_ref()])?;
     let blocks = blocks.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
     Ok(start_among(&blocks, offset))
 }
@@ -98,16 +98,16 @@ fn start_among(blocks: &[Block], offset: i64) -> Start {
 /// Notes that records of a kind have been removed, and that others are about to be inserted.
 pub(super) fn note(context: &mut Context<'_, '_>, kind: Kind, mut added: Vec<Place>, removed: &[Place]) -> Result<()> {
     let Some(earliest) = added.iter().chain(removed).min().copied() else { return Ok(()) };
-    let rows = context.rows(&BLOCKS_FROM, values![kind.name(), earliest.0, earliest.1])?;
+    let rows = context.rows(&BLOCKS_FROM, values![kind.as_ref(), earliest.0, earliest.1])?;
     let mut blocks = rows.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
     // What lies at the end of the order matters where the last block may be full.
     let may_fill = blocks.last().is_some_and(|block| block.records + i64::try_from(added.len()).unwrap_or(i64::MAX) >= FULL);
-    let last = if may_fill { context.row(&LAST, values![kind.name()])? } else { None };
+    let last = if may_fill { context.row(&LAST, values![kind.as_ref()])? } else { None };
     let last = last.map(|row| Ok::<_, Error>((row.get(0)?, row.get(1)?))).transpose()?;
     added.sort_unstable();
     change(&mut blocks, last, &added, removed);
     let changed = blocks.iter().filter(|block| block.is_changed);
-    let rows = changed.map(|block| values![kind.name(), block.from.0, block.from.1, block.records]).collect();
+    let rows = changed.map(|block| values![kind.as_ref(), block.from.0, block.from.1, block.records]).collect();
     context.execute_many(&PUT_BLOCK, rows).map(drop)
 }
 

@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::Row;
+use strum::VariantArray;
 use uuid::Uuid;
 
 use super::blocks::{self, Place};
@@ -73,11 +74,11 @@ impl JsonSchema for Sync {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         // A branch a kind, so that a failing field is reported where it stands and not as "none of 23 shapes".
-        let shapes: Vec<Value> = Kind::ALL
-            .into_iter()
+        let shapes: Vec<Value> = Kind::VARIANTS
+            .iter()
             .map(|kind| {
                 json!({
-                    "if": { "properties": { "kind": { "const": kind.name() } }, "required": ["kind"] },
+                    "if": { "properties": { "kind": { "const": kind.as_ref() } }, "required": ["kind"] },
                     "then": { "properties": { "data": kind.schema() } },
                 })
             })
@@ -102,7 +103,7 @@ impl JsonSchema for Sync {
                         "additionalProperties": false,
                         "required": ["kind", "id"],
                         "properties": {
-                            "kind": { "type": "string", "enum": Kind::ALL.map(Kind::name) },
+                            "kind": { "type": "string", "enum": Kind::VARIANTS },
                             "id": { "type": "string", "format": "uuid" },
                             "data": {
                                 "type": "object",
@@ -304,7 +305,7 @@ impl Batch {
                 batch.naming.insert((kind, *id), BTreeSet::new());
             }
             for (from_kind, from, id) in records::linked_from_among(context, kind, ids.into_iter().collect())? {
-                if let Some(from_kind) = Kind::named(&from_kind) {
+                if let Ok(from_kind) = from_kind.parse::<Kind>() {
                     wanted.entry(from_kind).or_default().insert(from);
                     batch.naming.entry((kind, id)).or_default().insert((from_kind, from));
                 } else {
@@ -346,7 +347,7 @@ impl Batch {
         let path = |field: Option<&str>| ["records".into(), index.into(), "data".into()].into_iter().chain(field.map(Step::from)).collect();
         for (field, to, target) in references(kind, &data) {
             if self.standing(to, target).is_none() {
-                self.issues.push(Issue { path: path(Some(field)), message: format!("names an unknown {}", to.name()) });
+                self.issues.push(Issue { path: path(Some(field)), message: format!("names an unknown {}", to.as_ref()) });
             }
         }
         let before = self.standing(kind, id).cloned();
@@ -475,7 +476,7 @@ impl Batch {
                 if stored.is_some() && !kind.references().is_empty() {
                     relinked.entry(kind).or_default().push(id);
                 }
-                links.extend(names.into_iter().map(|(to, target)| (kind.name(), id, to, target)));
+                links.extend(names.into_iter().map(|(to, target)| (<&str>::from(kind), id, to, target)));
             }
             let doc = json::write_kept(&data).map_err(Error::internal)?;
             rows.push((kind, StoredRecord { id, property_id, doc, facets: facets(kind, &data), created_at, updated_at }));
@@ -484,12 +485,12 @@ impl Batch {
         for ((kind, id), created_at) in &removed {
             gone.entry(*kind).or_default().push((created_at.0, *id));
         }
-        for kind in Kind::ALL {
+        for kind in Kind::VARIANTS.iter().copied() {
             blocks::note(context, kind, added.remove(&kind).unwrap_or_default(), &gone.remove(&kind).unwrap_or_default())?;
         }
         records::save_all(context, rows)?;
         for (kind, ids) in relinked {
-            records::unlink_all(context, kind.name(), ids)?;
+            records::unlink_all(context, kind.as_ref(), ids)?;
         }
         records::link_all(context, links.into_iter())?;
         context.execute_many(&INSERT_GUEST_LINK, tokens)?;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::charging::{Accounts, ConfigurationIssue, configuration_issue, has_usable_damage_waiver};
 use super::order::{Place, compare};
-use super::step::{Step, StepType, Written};
+use super::step::{Step, Written};
 use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -170,7 +170,7 @@ struct Listed {
 
 impl Listed {
     fn from_row(row: &Row) -> Result<Self> {
-        let step_type = StepType::named(&row.get::<String>(1)?).ok_or_else(|| Error::internal("a step of an unknown type"))?;
+        let step_type = row.get::<String>(1)?.parse().map_err(|_| Error::internal("a step of an unknown type"))?;
         let sort_order = row.get::<Option<i64>>(2)?.and_then(|order| u32::try_from(order).ok());
         let place = Place { id: row.get(0)?, step_type, sort_order, created_at: Moment(row.get(3)?) };
         let charged: Option<Json<Step>> = row.get(5)?;

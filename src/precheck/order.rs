@@ -49,6 +49,7 @@ pub fn compare(one: &Place, other: &Place, is_automatic: bool) -> Ordering {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use strum::VariantArray;
 
     use super::*;
 
@@ -67,7 +68,7 @@ mod tests {
     ];
 
     fn place() -> impl Strategy<Value = Place> {
-        (prop::sample::select(StepType::ALL.to_vec()), prop::option::of(0..4_u32), 0..3_i64, any::<u128>()).prop_map(
+        (prop::sample::select(StepType::VARIANTS), prop::option::of(0..4_u32), 0..3_i64, any::<u128>()).prop_map(
             |(step_type, sort_order, second, id)| Place {
                 step_type,
                 sort_order,
@@ -82,7 +83,7 @@ mod tests {
         places.sort_by_key(|place| place.id);
         places.sort_by_key(|place| place.created_at);
         let mut ordered = Vec::new();
-        let groups: Vec<&[StepType]> = if is_automatic { GROUPS.to_vec() } else { vec![&StepType::ALL] };
+        let groups: Vec<&[StepType]> = if is_automatic { GROUPS.to_vec() } else { vec![StepType::VARIANTS] };
         for group in groups {
             for position in (0..4).map(Some).chain([None]) {
                 ordered.extend(places.iter().filter(|place| group.contains(&place.step_type) && place.sort_order == position));

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use http::{HeaderValue, Method};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+use strum::VariantArray;
 
 use super::packed::Packed;
 use crate::error::Kind as Refusal;
@@ -124,11 +125,11 @@ fn describe() -> (Vec<Described>, Map<String, Value>) {
         .collect();
     let mut schemas = generator.take_definitions(true);
     schemas.values_mut().for_each(operation::tidy);
-    let records = Kind::ALL.map(|kind| (record_name(kind), kind.view_schema()));
+    let records: Vec<_> = Kind::VARIANTS.iter().map(|kind| (record_name(*kind), kind.view_schema())).collect();
     for described in &mut described {
         name_record(&mut described.output, &records, &mut schemas);
     }
-    for kind in Event::ALL.iter().copied().filter_map(crate::webhooks::subject) {
+    for kind in Event::VARIANTS.iter().copied().filter_map(crate::webhooks::subject) {
         schemas.insert(record_name(kind), kind.view_schema());
     }
     schemas.extend(components::envelope_schemas());
@@ -137,7 +138,7 @@ fn describe() -> (Vec<Described>, Map<String, Value>) {
 
 /// `TaskTemplateRecord`
 fn record_name(kind: Kind) -> String {
-    format!("{}Record", pascal(kind.name()))
+    format!("{}Record", pascal(kind.as_ref()))
 }
 
 /// Puts a reference in the place of a record's schema, alone or as the items of a list: a kind is described once.
@@ -168,7 +169,7 @@ impl Described {
         let Self { operation, .. } = self;
         let needed = match operation.needs {
             Needs::Credential => "Needs a valid credential only.".to_owned(),
-            Needs::Permission(permission) => format!("Needs the permission `{}`.", permission.name()),
+            Needs::Permission(permission) => format!("Needs the permission `{}`.", permission.as_ref()),
             Needs::ByBody(_) => "What is sent decides which permission it needs.".to_owned(),
         };
         let mut entry = json!({
@@ -247,7 +248,7 @@ impl Described {
         if operation.method == Method::GET {
             responses["304"] = reference("responses", "NotModified");
         }
-        for kind in Refusal::ALL {
+        for kind in Refusal::VARIANTS.iter().copied() {
             let may_happen = match kind {
                 Refusal::Conflict => operation.effect == Effect::Write,
                 Refusal::BusinessRule => operation.method == Method::POST,
@@ -377,7 +378,10 @@ mod tests {
         assert_eq!(ids.len(), public.len());
         assert!(public.iter().all(|id| ids.iter().any(|named| named == id)));
         assert_eq!(ids.iter().map(Value::to_string).collect::<BTreeSet<_>>().len(), ids.len());
-        assert_eq!(document["webhooks"].as_object().unwrap().len(), Event::ALL.iter().filter(|event| event.name() != "ping").count() + 1);
+        assert_eq!(
+            document["webhooks"].as_object().unwrap().len(),
+            Event::VARIANTS.iter().filter(|event| event.as_ref() != "ping").count() + 1
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use store::Transaction;
+use strum::IntoStaticStr;
 use uuid::Uuid;
 
 use super::{ENGLISH, uses};
@@ -91,8 +92,9 @@ pub(super) struct Claim {
     until: Timestamp,
 }
 
-/// What came of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What came of a job, and as what it is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Outcome {
     /// The translation is written.
     Written,
@@ -104,19 +106,6 @@ pub(super) enum Outcome {
     TooLong,
     /// There is no translation; it is tried again.
     Retry,
-}
-
-impl Outcome {
-    /// As it is counted.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Written => "written",
-            Self::Kept => "kept",
-            Self::Outdated => "outdated",
-            Self::TooLong => "too_long",
-            Self::Retry => "retry",
-        }
-    }
 }
 
 /// Queues a text for these languages, due at once.

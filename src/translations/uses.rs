@@ -154,7 +154,7 @@ fn source(context: &mut Context<'_, '_>, id: Uuid) -> Result<SourceTable> {
 
 fn sources(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, SourceTable>> {
     let read = |row: &store::Row| -> Result<(Uuid, SourceTable)> {
-        let source = SourceTable::named(&row.get::<String>(1)?).ok_or_else(|| Error::internal("a text of an unknown source table"))?;
+        let source = row.get::<String>(1)?.parse().map_err(|_| Error::internal("a text of an unknown source table"))?;
         Ok((row.get(0)?, source))
     };
     context.rows(&SOURCES, values![ids])?.iter().map(read).collect()
@@ -229,7 +229,7 @@ pub(crate) fn wrong_links(context: &mut Context<'_, '_>, links: &[Link<'_>]) -> 
     for Link { path, id, source, field, is_kept } in links {
         let form = chapter(*source)?.form(field);
         let message = if sources.get(id) != Some(source) {
-            format!("is not a {} translation", source.name())
+            format!("is not a {} translation", source.as_ref())
         } else if !is_kept && lengths.get(id).is_some_and(|length| form.is_exceeded_by(*length)) {
             format!("has a version of more than {} characters", form.longest)
         } else {
@@ -379,14 +379,16 @@ pub(super) fn fitting(context: &mut Context<'_, '_>, id: Uuid, text: &str) -> Re
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray;
+
     use super::*;
 
     #[test]
     fn every_source_table_has_its_chapter() {
-        for source in SourceTable::ALL {
-            let chapters = crate::texts().iter().filter(|chapter| chapter.sources().contains(&source));
-            assert_eq!(chapters.count(), 1, "{}", source.name());
-            assert_eq!(SourceTable::named(source.name()), Some(source));
+        for source in SourceTable::VARIANTS {
+            let chapters = crate::texts().iter().filter(|chapter| chapter.sources().contains(source));
+            assert_eq!(chapters.count(), 1, "{}", source.as_ref());
+            assert_eq!(source.as_ref().parse(), Ok(*source));
         }
     }
 

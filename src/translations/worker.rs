@@ -137,7 +137,7 @@ impl Translator {
         let job = claim.job.clone();
         match self.try_translate(claim).await {
             Ok(outcome) => {
-                metrics::counter!("vestibule_translations_total", "outcome" => outcome.name()).increment(1);
+                metrics::counter!("vestibule_translations_total", "outcome" => <&str>::from(outcome)).increment(1);
                 if outcome == Outcome::TooLong {
                     let (organization, translation, language) = (job.organization, job.translation, job.language);
                     tracing::warn!(%organization, %translation, %language, "a translation is too long for where it is shown");

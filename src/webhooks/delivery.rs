@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 use crate::events::Event;
@@ -56,9 +57,9 @@ impl Told {
     pub(super) const PING_NAME: &str = "ping";
 
     /// As it is written.
-    pub(super) const fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         match self {
-            Self::Event { event, .. } => event.name(),
+            Self::Event { event, .. } => event.into(),
             Self::Ping { .. } => Self::PING_NAME,
         }
     }
@@ -121,8 +122,9 @@ pub(super) struct Attempt {
 }
 
 /// Where a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[schemars(inline)]
 pub(super) enum Status {
     /// It will be tried, for the first time or again.
@@ -133,26 +135,6 @@ pub(super) enum Status {
     Failed,
     /// There was nothing to send, or nobody to send it to.
     Discarded,
-}
-
-impl Status {
-    /// Every status.
-    const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Failed, Self::Discarded];
-
-    /// The status written so.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-
-    /// As it is written and stored.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-            Self::Discarded => "discarded",
-        }
-    }
 }
 
 /// What came back from a receiver.
@@ -180,20 +162,23 @@ impl Answer {
     }
 }
 
-/// What an attempt came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What an attempt came to, and as what it is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Outcome {
     /// The receiver took it.
     Delivered,
     /// The receiver wants to hear no more: the subscription goes.
     Gone,
     /// The target is private: the subscription is disabled.
+    #[strum(serialize = "private_target")]
     Private,
     /// It is tried again after this pause.
     Retry(Duration),
     /// That was the last attempt.
     Failed,
     /// It was a ping, and it is over, whatever the answer: it says nothing of the subscription.
+    #[strum(serialize = "ping")]
     Pinged(Status),
 }
 
@@ -211,18 +196,6 @@ impl Outcome {
             Answer::Private => Self::Private,
             Answer::Status(_) | Answer::Nothing(_) if attempt < MAX_ATTEMPTS => Self::Retry(backoff(base, attempt, fraction)),
             Answer::Status(_) | Answer::Nothing(_) => Self::Failed,
-        }
-    }
-
-    /// As it is counted.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Delivered => "delivered",
-            Self::Gone => "gone",
-            Self::Private => "private_target",
-            Self::Retry(_) => "retry",
-            Self::Failed => "failed",
-            Self::Pinged(_) => "ping",
         }
     }
 }
@@ -336,7 +309,7 @@ mod tests {
         assert_eq!((read(&old).told.name(), read(&old).earlier), ("task.created", 0));
         let ping = json!({ "event": "ping", "occurredAt": "2026-11-21T09:30:00.000Z", "attempts": [], "earlier": 0 });
         assert_eq!(serde_json::to_value(Delivery::new(Told::PING, moment())).unwrap(), ping);
-        assert_eq!((read(&ping).told.name(), Event::named("ping")), (Told::PING_NAME, None));
+        assert_eq!((read(&ping).told.name(), "ping".parse::<Event>().ok()), (Told::PING_NAME, None));
         let mut unknown = ping;
         unknown["event"] = "tram.late".into();
         assert!(serde_json::from_value::<Delivery>(unknown).is_err());
@@ -344,9 +317,9 @@ mod tests {
 
     #[test]
     fn a_status_and_its_name_find_each_other() {
-        for status in Status::ALL {
-            assert_eq!(Status::named(status.name()), Some(status));
-            assert_eq!(serde_json::to_value(status).unwrap(), status.name());
+        for status in Status::VARIANTS {
+            assert_eq!(status.as_ref().parse(), Ok(*status));
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_ref());
         }
     }
 

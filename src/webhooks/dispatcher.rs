@@ -210,7 +210,7 @@ impl Dispatcher {
         place.leave(Some(took));
         delivery.attempts.push(answer.attempt(Moment(began), took));
         let outcome = delivery.outcome(&answer, service.settings.webhook_retry_base, service.ids.fraction());
-        metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome.name()).increment(1);
+        metrics::counter!("vestibule_webhook_attempts_total", "outcome" => <&str>::from(outcome)).increment(1);
         Ok(outcome)
     }
 

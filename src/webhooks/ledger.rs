@@ -335,7 +335,7 @@ pub(super) fn settle(
             Settlement::Over(status) | Settlement::Disabled(_, status) => (status, None),
         };
         let doc = store::Value::json(delivery)?;
-        if tx.execute(&SETTLE, &values![organization, claim.id, claim.leased_until, status.name(), next, doc])? == 0 {
+        if tx.execute(&SETTLE, &values![organization, claim.id, claim.leased_until, status.as_ref(), next, doc])? == 0 {
             continue;
         }
         let reason = match *settlement {
@@ -383,7 +383,7 @@ pub(super) fn disable(
     reason: DisabledReason,
     now: Timestamp,
 ) -> Result<bool> {
-    Ok(tx.execute(&DISABLE, &values![organization, subscription, now, reason.name()])? > 0)
+    Ok(tx.execute(&DISABLE, &values![organization, subscription, now, reason.as_ref()])? > 0)
 }
 
 /// What waits to be sent now.

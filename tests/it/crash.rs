@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use reqwest::Client;
 use serde_json::{Value, json};
+use strum::VariantArray;
 use tokio::task::JoinSet;
 use uuid::Uuid;
+use vestibule::access::Permission;
 
 use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
 use crate::support::{PLATFORM_KEY, new_id, postgres, reservation};
@@ -77,7 +79,7 @@ impl Tenant {
         let mut client = Self { http, organization, token: String::new(), property };
         let path = format!("/platform/v1/organizations/{organization}");
         client.call(node, "PUT", &path, PLATFORM_KEY, json!({ "name": "O" })).await.unwrap();
-        let body = json!({ "name": "k", "permissions": vestibule::access::Permission::ALL });
+        let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
         let key = client.call(node, "POST", &format!("{path}/api-keys"), PLATFORM_KEY, body).await.unwrap();
         client.token = key["token"].as_str().unwrap().to_owned();
         let flat = json!({

@@ -6,7 +6,9 @@ use std::process::{Child, Command, Stdio};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use strum::VariantArray;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use vestibule::access::Permission;
 
 use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both, postgres};
 
@@ -46,7 +48,7 @@ impl Running {
     async fn organization(&self) -> (String, String) {
         let id = new_id();
         self.send("PUT", &format!("/platform/v1/organizations/{id}"), PLATFORM_KEY, None, json!({ "name": "O" })).await.data();
-        let body = json!({ "name": "k", "permissions": vestibule::access::Permission::ALL });
+        let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
         let key = self.send("POST", &format!("/platform/v1/organizations/{id}/api-keys"), PLATFORM_KEY, None, body).await.data();
         (id.to_string(), key["token"].as_str().unwrap().to_owned())
     }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
+use strum::VariantArray;
 use tempfile::{NamedTempFile, TempDir};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -129,7 +130,7 @@ impl Client {
         let mut client = Self { http, base: Arc::new(Mutex::new(server.base.clone())), token: PLATFORM_KEY.to_owned() };
         let organization = format!("/platform/v1/organizations/{}", new_id());
         client.ask(Method::PUT, &organization, None, Some(json!({ "name": "O" }))).await.unwrap();
-        let body = json!({ "name": "k", "permissions": Permission::ALL });
+        let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
         let key = client.ask(Method::POST, &format!("{organization}/api-keys"), None, Some(body)).await.unwrap();
         key.body["data"]["token"].as_str().unwrap().clone_into(&mut client.token);
         client
@@ -830,7 +831,7 @@ impl Elsewhen {
 }
 
 async fn expiring_key(org: &Org<'_>, expires_at: &str) -> String {
-    let body = json!({ "name": "key", "permissions": Permission::ALL, "expiresAt": expires_at });
+    let body = json!({ "name": "key", "permissions": Permission::VARIANTS, "expiresAt": expires_at });
     let key = org.app.platform().ok(Method::POST, &org.path("/api-keys"), Some(body)).await;
     key["token"].as_str().unwrap().to_owned()
 }

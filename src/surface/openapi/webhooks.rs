@@ -1,6 +1,7 @@
 //! The webhooks of the document: what is sent to a subscription's target, event by event.
 
 use serde_json::{Map, Value, json};
+use strum::VariantArray;
 
 use super::components::reference;
 use super::example::{self, Detail};
@@ -11,16 +12,16 @@ use crate::webhooks::{ping_schema, step_run_schema, subject};
 /// Every event, and the ping.
 pub(super) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
     let entry = |name: &str, description: String, data: &Value| (name.to_owned(), webhook(name, &description, data, schemas));
-    let mut webhooks: Map<_, _> = Event::ALL
+    let mut webhooks: Map<_, _> = Event::VARIANTS
         .iter()
         .map(|event| {
             let data = subject(*event).map_or_else(step_run_schema, |kind| reference("schemas", &record_name(kind)));
             let description = format!(
                 "{} Sent to subscriptions whose credential holds `{}`; the data is read when the delivery is sent.",
                 event.fires(),
-                event.permission().name()
+                event.permission().as_ref()
             );
-            entry(event.name(), description, &data)
+            entry(event.as_ref(), description, &data)
         })
         .collect();
     webhooks.extend([entry("ping", "Sent when `pingWebhookSubscription` asks for it; tried once.".into(), &ping_schema())]);

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
+use strum::VariantArray;
 use tempfile::TempDir;
 use uuid::Uuid;
 use vestibule::access::Permission;
@@ -284,7 +285,7 @@ impl Org<'_> {
 
     /// An API key that may do everything.
     pub async fn key(&self) -> Api {
-        self.key_with(&Permission::ALL).await
+        self.key_with(Permission::VARIANTS).await
     }
 
     pub async fn key_with(&self, permissions: &[Permission]) -> Api {
@@ -299,7 +300,7 @@ impl Org<'_> {
 
     /// An API key that may do everything but this.
     pub async fn key_without(&self, missing: Permission) -> Api {
-        let held: Vec<_> = Permission::ALL.into_iter().filter(|permission| *permission != missing).collect();
+        let held: Vec<_> = Permission::VARIANTS.iter().copied().filter(|permission| *permission != missing).collect();
         self.key_with(&held).await
     }
 
@@ -320,8 +321,8 @@ impl Org<'_> {
     /// An access token that may do everything, on these properties only.
     pub async fn limited(&self, properties: &[Uuid]) -> Api {
         let member = new_id();
-        self.member(member, Some(properties), &Permission::ALL, true).await;
-        self.token_of(member, &Permission::ALL).await
+        self.member(member, Some(properties), Permission::VARIANTS, true).await;
+        self.token_of(member, Permission::VARIANTS).await
     }
 
     pub async fn sync(&self, records: Value) -> Answer {
