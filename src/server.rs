@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::access;
 use crate::ambient::{self, Clock, Ids};
@@ -73,7 +74,8 @@ pub struct Server {
     pub address: SocketAddr,
     /// What its requests share.
     pub service: Arc<Service>,
-    stop: watch::Sender<bool>,
+    /// A server that is dropped stops, too.
+    stop: DropGuard,
     accepting: JoinHandle<()>,
     background: Vec<JoinHandle<()>>,
 }
@@ -128,34 +130,34 @@ impl Server {
             .await?
         });
         brought_up_to_date(&service).await?;
-        let (stop, stopped) = watch::channel(false);
+        let stop = CancellationToken::new().drop_guard();
         let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, translator_key)).transpose()?;
         let timekeeper = Timekeeper::new(service.clone());
         let (swept, kept) = (service.clone(), metrics.clone());
         let mut background = vec![
-            begin(&service, "webhooks", &stopped, move |stopped| dispatcher.clone().run(stopped)),
-            begin(&service, "sweep", &stopped, move |stopped| sweep(swept.clone(), stopped)),
-            begin(&service, "metrics", &stopped, move |stopped| kept.clone().keep(stopped)),
-            begin(&service, "timers", &stopped, move |stopped| timekeeper.clone().run(stopped)),
+            begin(&service, "webhooks", stop.token(), move |stop| dispatcher.clone().run(stop)),
+            begin(&service, "sweep", stop.token(), move |stop| sweep(swept.clone(), stop)),
+            begin(&service, "metrics", stop.token(), move |stop| kept.clone().keep(stop)),
+            begin(&service, "timers", stop.token(), move |stop| timekeeper.clone().run(stop)),
         ];
         if let Some(translator) = translator {
-            background.push(begin(&service, "translations", &stopped, move |stopped| translator.clone().run(stopped)));
+            background.push(begin(&service, "translations", stop.token(), move |stop| translator.clone().run(stop)));
         }
         if let Some(log) = service.limits.shared_log() {
             let attempt = log.next_attempt();
-            background.push(begin(&service, "redis", &stopped, move |stopped| log.clone().keep(stopped)));
+            background.push(begin(&service, "redis", stop.token(), move |stop| log.clone().keep(stop)));
             // So that the first requests already count for all nodes.
             attempt.await;
         }
         let router = surface::router(&service, metrics, &flags.cors_origin)?;
-        let accepting = tokio::spawn(connections::accept(listener, router, limits, service.unsent.clone(), stopped));
+        let accepting = tokio::spawn(connections::accept(listener, router, limits, service.unsent.clone(), stop.token().clone()));
         Ok(Self { address, service, stop, accepting, background })
     }
 
     /// Stops accepting, finishes what is in flight, and ends the background work.
     pub async fn stop(self) {
-        self.stop.send_replace(true);
+        drop(self.stop);
         let all = async {
             // A task that panicked has been logged; there is nothing left of it to wait for.
             let _ = self.accepting.await;
@@ -230,37 +232,30 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
     })
 }
 
-/// Begins work that goes on beside the requests until the switch is turned, and is begun again where it ends before.
+/// Begins work that goes on beside the requests until it is told to stop, and is begun again where it ends before.
 fn begin<W: Future<Output = ()> + Send + 'static>(
     service: &Arc<Service>,
     name: &'static str,
-    stopped: &watch::Receiver<bool>,
-    work: impl Fn(watch::Receiver<bool>) -> W + Send + Sync + 'static,
+    stop: &CancellationToken,
+    work: impl Fn(CancellationToken) -> W + Send + Sync + 'static,
 ) -> JoinHandle<()> {
-    let (service, stopped) = (service.clone(), stopped.clone());
-    tokio::spawn(async move { service.background.keep_up(name, stopped.clone(), || work(stopped.clone())).await })
+    let (service, stop) = (service.clone(), stop.clone());
+    tokio::spawn(async move { service.background.keep_up(name, stop.clone(), || work(stop.clone())).await })
 }
 
-/// Waits for a turn of the switch.
-async fn turned(stopped: &mut watch::Receiver<bool>) {
-    // A sender that has gone means the end, too.
-    let _ = stopped.wait_for(|is_stopped| *is_stopped).await;
-}
-
-async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
+async fn sweep(service: Arc<Service>, stop: CancellationToken) {
     let mut minute = tokio::time::interval_at(Instant::now() + SWEEP_EVERY, SWEEP_EVERY);
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let is_minute = tokio::select! {
-            () = turned(&mut stopped) => return,
+            () = stop.cancelled() => return,
             _ = minute.tick() => true,
             () = service.sweep.notified() => false,
         };
         let swept = async { if is_minute { sweep_once(&service).await } else { sweep_deleted(&service).await } };
         // A batch that is under way ends by itself; the next one can wait for the next start.
-        tokio::select! {
-            () = turned(&mut stopped) => return,
-            () = swept => {}
+        if stop.run_until_cancelled(swept).await.is_none() {
+            return;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::timer;
@@ -29,19 +29,19 @@ impl Timekeeper {
         Self(service)
     }
 
-    /// Fires what is due, whenever something is, until `stop` says so or its sender is gone.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        while !*stop.borrow() {
+    /// Fires what is due, whenever something is, until `stop` is cancelled.
+    pub async fn run(self, stop: CancellationToken) {
+        while !stop.is_cancelled() {
             let now = self.0.clock.now();
             let mut unavailable = Vec::new();
             while self.fire_some(now, &mut unavailable).await.is_some() {
-                if *stop.borrow() {
+                if stop.is_cancelled() {
                     return;
                 }
             }
             let sleep = if unavailable.is_empty() { self.sleep().await } else { RESPITE };
             tokio::select! {
-                () = stopped(&mut stop) => break,
+                () = stop.cancelled() => break,
                 () = tokio::time::sleep(sleep) => {}
             }
         }
@@ -110,11 +110,6 @@ impl Timekeeper {
     fn delay(&self) -> Duration {
         self.0.settings.device_reconnect_delay
     }
-}
-
-/// Returns when the timekeeper is to stop, or nobody is left to say so.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    drop(stop.wait_for(|is_stopping| *is_stopping).await);
 }
 
 fn warn(error: &Error) {

@@ -13,6 +13,7 @@ use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo as _, RedisError, Script};
 use tokio::sync::watch;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::rate_limit::{Verdict, Windows};
@@ -84,12 +85,9 @@ impl SharedLog {
         }
     }
 
-    /// Keeps a connection, or looks for one, until it is stopped. What changes is said once each time.
-    pub async fn keep(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
-        tokio::select! {
-            () = turned(&mut stopped) => {}
-            () = self.keep_on() => {}
-        }
+    /// Keeps a connection, or looks for one, until `stop` is cancelled. What changes is said once each time.
+    pub async fn keep(self: Arc<Self>, stop: CancellationToken) {
+        stop.run_until_cancelled(self.keep_on()).await;
     }
 
     /// The end of the next attempt to connect, however it goes.
@@ -184,12 +182,6 @@ impl SharedLog {
             is_it
         });
     }
-}
-
-/// Waits for a turn of the switch.
-async fn turned(stopped: &mut watch::Receiver<bool>) {
-    // A sender that has gone means the end, too.
-    let _ = stopped.wait_for(|is_stopped| *is_stopped).await;
 }
 
 #[cfg(test)]

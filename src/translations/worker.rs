@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
 
 use super::provider::{DEADLINE, Provider};
 use super::queue::{self, Claim, Outcome};
@@ -39,14 +39,14 @@ impl Translator {
         Ok(Self(Arc::new(Inner { service, provider })))
     }
 
-    /// Translates what is due, whenever something is, until `stop` says so or its sender is gone; then finishes what it began.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+    /// Translates what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
+    pub async fn run(self, stop: CancellationToken) {
         let mut jobs = JoinSet::new();
         self.take_over().await;
-        while !*stop.borrow() {
+        while !stop.is_cancelled() {
             let sleep = self.begin_due(&mut jobs).await;
             tokio::select! {
-                () = stopped(&mut stop) => break,
+                () = stop.cancelled() => break,
                 () = self.0.service.translate.notified() => {}
                 Some(ended) = jobs.join_next() => note(ended),
                 () = tokio::time::sleep(sleep) => {}
@@ -170,11 +170,6 @@ impl Translator {
             }
         }
     }
-}
-
-/// Returns when the translator is to stop, or nobody is left to say so.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    drop(stop.wait_for(|is_stopping| *is_stopping).await);
 }
 
 async fn finish(jobs: &mut JoinSet<()>) {

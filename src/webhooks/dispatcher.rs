@@ -8,8 +8,9 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use store::Transaction;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::delivery::{Delivery, Outcome, Status};
@@ -64,13 +65,13 @@ impl Dispatcher {
         Ok(Self(Arc::new(Inner { service, sender, recorder, room: Room::default(), last: Mutex::default() })))
     }
 
-    /// Sends what is due, whenever something is, until `stop` says so or its sender is gone; then finishes what it began.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+    /// Sends what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
+    pub async fn run(self, stop: CancellationToken) {
         let mut sends = JoinSet::new();
-        while !*stop.borrow() {
+        while !stop.is_cancelled() {
             let sleep = self.begin_due(&mut sends).await;
             tokio::select! {
-                () = stopped(&mut stop) => break,
+                () = stop.cancelled() => break,
                 () = self.0.service.dispatch.notified() => {}
                 () = self.0.room.freed() => {}
                 () = tokio::time::sleep(sleep) => {}
@@ -267,11 +268,6 @@ fn prepare(tx: &mut Transaction<'_>, service: &Service, batch: Batch, now: Times
     if let Err(error) = prepared {
         left.for_each(|claimed| decide(claimed, Err(error.clone())));
     }
-}
-
-/// Returns when the dispatcher is to stop, or nobody is left to say so.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    drop(stop.wait_for(|is_stopping| *is_stopping).await);
 }
 
 async fn finish(sends: &mut JoinSet<()>) {
