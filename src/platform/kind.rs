@@ -13,8 +13,9 @@ use uuid::Uuid;
 use crate::moment::Moment;
 
 /// A kind of record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[derive(AsRefStr, EnumString, IntoStaticStr, VariantArray)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, AsRefStr, EnumString, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]

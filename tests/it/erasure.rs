@@ -13,7 +13,7 @@ use vestibule::events::Timekeeper;
 use vestibule::operation::Surface;
 use vestibule::server::sweep_once;
 
-use crate::checkin::House;
+use crate::support::house::House;
 use crate::support::receiver::{subscribe, until, with_receiver};
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 

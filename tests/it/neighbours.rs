@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use uuid::Uuid;
 use vestibule::access::Permission;
 
-use crate::checkin::House;
+use crate::support::house::House;
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 
 store::statements! {

@@ -1,6 +1,7 @@
 //! The server under test, and those who talk to it.
 
 pub mod dice;
+pub mod house;
 pub mod middle_box;
 pub mod node;
 pub mod pgbouncer;
