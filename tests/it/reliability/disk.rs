@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use tempfile::TempDir;
 
 use super::{Client, Process, assert_whole, sqlite_in};
+use crate::support::left_out::leave_out;
 
 /// A small file system of the test's own, gone when dropped.
 struct SmallDisk(TempDir);
@@ -20,7 +21,7 @@ impl SmallDisk {
         if mounted.is_ok_and(|output| output.status.success()) {
             return Some(Self(directory));
         }
-        eprintln!("a tmpfs cannot be mounted here (it takes root): the test of a full disk is LEFT OUT of this run");
+        leave_out("a full disk", "a tmpfs cannot be mounted, which takes root", "VESTIBULE_REQUIRE_TMPFS");
         None
     }
 

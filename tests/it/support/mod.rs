@@ -2,6 +2,7 @@
 
 pub mod dice;
 pub mod house;
+pub mod left_out;
 pub mod middle_box;
 pub mod node;
 pub mod pgbouncer;
