@@ -70,23 +70,23 @@ impl Kind {
     }
 }
 
-/// A step from the root of a body to the field at fault.
+/// A segment of the path from the root of a body to the field at fault.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(untagged)]
-pub enum Step {
+pub enum PathSegment {
     /// A field.
     Key(String),
     /// An item of a list.
     Index(usize),
 }
 
-impl From<&str> for Step {
+impl From<&str> for PathSegment {
     fn from(key: &str) -> Self {
         Self::Key(key.to_owned())
     }
 }
 
-impl From<usize> for Step {
+impl From<usize> for PathSegment {
     fn from(index: usize) -> Self {
         Self::Index(index)
     }
@@ -96,7 +96,7 @@ impl From<usize> for Step {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Issue {
     /// From the body's root, or a query parameter's name.
-    pub path: Vec<Step>,
+    pub path: Vec<PathSegment>,
     /// What is wrong with it.
     pub message: String,
 }
@@ -104,7 +104,7 @@ pub struct Issue {
 impl Issue {
     /// An issue at a path of field names.
     pub fn new(path: &[&str], message: impl Into<String>) -> Self {
-        Self { path: path.iter().map(|key| Step::from(*key)).collect(), message: message.into() }
+        Self { path: path.iter().map(|key| PathSegment::from(*key)).collect(), message: message.into() }
     }
 }
 

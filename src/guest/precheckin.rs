@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::moment::Moment;
 use crate::operation::Object;
 use crate::portals::Portal;
-use crate::precheck::{self, Place, Question, QuestionKind, QuestionOption, Step, StepType};
+use crate::precheck::{self, Question, QuestionKind, QuestionOption, SortKey, Step, StepType};
 use crate::scopes::{self, EntityType};
 use crate::translations::Texts;
 use crate::values;
@@ -185,8 +185,8 @@ pub(super) fn reaching(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Vec
 /// Puts steps in the order in which a guest of this portal meets them.
 pub(super) fn sort<S: Borrow<Step>>(steps: &mut [S], portal: Option<&Portal>) {
     let is_automatic = portal.is_none_or(|portal| portal.is_precheck_order_automatic);
-    let place = |step: &Step| Place { step_type: step.step_type, sort_order: step.sort_order, created_at: step.created_at, id: step.id };
-    steps.sort_by(|one, other| precheck::compare(&place(one.borrow()), &place(other.borrow()), is_automatic));
+    let key = |step: &Step| SortKey { step_type: step.step_type, sort_order: step.sort_order, created_at: step.created_at, id: step.id };
+    steps.sort_by(|one, other| precheck::compare(&key(one.borrow()), &key(other.borrow()), is_automatic));
 }
 
 fn answers(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HashMap<Uuid, (Object, Moment)>> {

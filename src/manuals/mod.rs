@@ -19,7 +19,7 @@ pub use photos::StockPhotos;
 pub(crate) use records::{Covered, LINKED_AS, all, among, forget_records};
 pub use rule::{Rule, VisibilityRules};
 pub(crate) use texts::{CategoryTitles, ManualTexts};
-pub use visibility::{StayFacts, Verdict, decide};
+pub use visibility::{StayFacts, Visibility, decide};
 pub(crate) use visible::{check_exists, visible_ids};
 
 use crate::operation::Operation;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use strum::{AsRefStr, VariantArray};
 
-use crate::error::{Issue, Step};
+use crate::error::{Issue, PathSegment};
 use crate::platform::VerificationStatus;
 
 /// Windows, channels or statuses in a rule at the most.
@@ -310,9 +310,9 @@ impl VisibilityRules {
         let mut issues = Vec::new();
         for (index, rule) in self.0.iter().enumerate() {
             let is_second = self.0[..index].iter().any(|earlier| earlier.category() == rule.category());
-            let repeated = is_second.then(|| (vec![Step::from("ruleCategory")], "is the category of another rule"));
+            let repeated = is_second.then(|| (vec![PathSegment::from("ruleCategory")], "is the category of another rule"));
             for (below, message) in rule.faults().into_iter().chain(repeated) {
-                let above = base.iter().map(|key| Step::from(*key)).chain([Step::from("visibilityRules"), index.into()]);
+                let above = base.iter().map(|key| PathSegment::from(*key)).chain([PathSegment::from("visibilityRules"), index.into()]);
                 issues.push(Issue { path: above.chain(below).collect(), message: message.into() });
             }
         }
@@ -354,18 +354,18 @@ impl Rule {
     }
 
     /// What is wrong with several fields together: below the rule, and how.
-    fn faults(&self) -> Vec<(Vec<Step>, &'static str)> {
+    fn faults(&self) -> Vec<(Vec<PathSegment>, &'static str)> {
         match self {
             Self::RelativeDate(RelativeDate { start_date_relative_type: None, end_date_relative_type: None, .. }) => {
-                vec![(vec![Step::from("startDateRelativeType")], "is required where there is no endDateRelativeType")]
+                vec![(vec![PathSegment::from("startDateRelativeType")], "is required where there is no endDateRelativeType")]
             }
             Self::Seasonal(Seasons { seasonal_windows }) => {
                 let inverted = seasonal_windows.iter().enumerate().filter(|(_, window)| window.start_date > window.end_date);
-                let path = |place: usize| vec![Step::from("seasonalWindows"), place.into(), "startDate".into()];
+                let path = |place: usize| vec![PathSegment::from("seasonalWindows"), place.into(), "startDate".into()];
                 inverted.map(|(place, _)| (path(place), "must not be after endDate")).collect()
             }
             Self::LengthOfStay(StayLength { length_of_stay_from_days: Some(from), length_of_stay_to_days: Some(to) }) if from > to => {
-                vec![(vec![Step::from("lengthOfStayFromDays")], "must not be above lengthOfStayToDays")]
+                vec![(vec![PathSegment::from("lengthOfStayFromDays")], "must not be above lengthOfStayToDays")]
             }
             _ => Vec::new(),
         }

@@ -10,26 +10,26 @@ use crate::platform::VerificationStatus;
 
 impl Rule {
     /// What hides a manual with this rule.
-    fn refusal(&self, stay: &StayFacts, at: Timestamp) -> Option<Verdict> {
+    fn refusal(&self, stay: &StayFacts, at: Timestamp) -> Option<Visibility> {
         match self {
             Self::RelativeDate(rule) => {
                 let bound = |anchor: Option<Anchor>, number, unit| anchor.map(|anchor| stay.moment(anchor, number, unit));
                 let start = bound(rule.start_date_relative_type, rule.days_before, rule.days_before_time_unit);
                 let end = bound(rule.end_date_relative_type, rule.days_after, rule.days_after_time_unit);
-                let early = start.filter(|start| at < *start).map(|start| Verdict::TooEarly(stay.zone.to_datetime(start)));
-                early.or_else(|| end.filter(|end| at >= *end).map(|end| Verdict::TooLate(stay.zone.to_datetime(end))))
+                let early = start.filter(|start| at < *start).map(|start| Visibility::TooEarly(stay.zone.to_datetime(start)));
+                early.or_else(|| end.filter(|end| at >= *end).map(|end| Visibility::TooLate(stay.zone.to_datetime(end))))
             }
             Self::Seasonal(rule) => {
                 let has_night_in =
                     |window: &Window| stay.nights() > 0 && window.start_date < stay.check_out && stay.check_in <= window.end_date;
-                (!rule.seasonal_windows.iter().any(has_night_in)).then_some(Verdict::OutOfSeason)
+                (!rule.seasonal_windows.iter().any(has_night_in)).then_some(Visibility::OutOfSeason)
             }
             Self::LengthOfStay(rule) => {
                 let nights = stay.nights();
                 let short = rule.length_of_stay_from_days.filter(|least| nights < i64::from(*least));
                 let long = rule.length_of_stay_to_days.filter(|most| nights > i64::from(*most));
-                let short = short.map(|least| Verdict::StayTooShort { nights, least });
-                short.or_else(|| long.map(|most| Verdict::StayTooLong { nights, most }))
+                let short = short.map(|least| Visibility::StayTooShort { nights, least });
+                short.or_else(|| long.map(|most| Visibility::StayTooLong { nights, most }))
             }
             Self::BookingSource(rule) => {
                 let names = |channels: &Option<Vec<String>>| channels.iter().flatten().any(|channel| *channel == stay.channel);
@@ -37,11 +37,11 @@ impl Rule {
                     SourceRuleType::OnlySelected => names(&rule.included_booking_sources),
                     SourceRuleType::AllExceptSelected => !names(&rule.excluded_booking_sources),
                 };
-                (!is_let_through).then(|| Verdict::BookingSource(stay.channel.clone()))
+                (!is_let_through).then(|| Visibility::BookingSource(stay.channel.clone()))
             }
             Self::VerificationStatus(rule) => {
                 let status = stay.verification_status.unwrap_or_default();
-                (!rule.verification_statuses.contains(&status)).then_some(Verdict::VerificationStatus(status))
+                (!rule.verification_statuses.contains(&status)).then_some(Visibility::VerificationStatus(status))
             }
         }
     }
@@ -100,7 +100,7 @@ impl StayFacts {
 /// What the rules come to for a stay at a moment.
 #[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
-pub enum Verdict {
+pub enum Visibility {
     /// Every rule holds.
     Visible,
     /// Shown from this local time on, which is still to come.
@@ -129,7 +129,7 @@ pub enum Verdict {
     VerificationStatus(VerificationStatus),
 }
 
-impl Verdict {
+impl Visibility {
     /// Whether the manual is shown.
     #[must_use]
     pub const fn is_shown(&self) -> bool {
@@ -157,10 +157,10 @@ impl Verdict {
 /// A relative date shows from its start on and no longer at its end, so that one manual can take over from another at the
 /// same anchor. A start that is not before its end shows nothing.
 #[must_use]
-pub fn decide(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Verdict {
+pub fn decide(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Visibility {
     let mut rules: Vec<&Rule> = rules.iter().collect();
     rules.sort_by_key(|rule| rule.category());
-    rules.into_iter().find_map(|rule| rule.refusal(stay, at)).unwrap_or(Verdict::Visible)
+    rules.into_iter().find_map(|rule| rule.refusal(stay, at)).unwrap_or(Visibility::Visible)
 }
 
 #[cfg(test)]
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_has_its_verdict() {
+    fn each_rule_decides_visibility() {
         let season =
             |start: &str, end: &str| json!({ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": start, "endDate": end }] });
         let length =
@@ -299,12 +299,12 @@ mod tests {
             (verified(json!(["verified"])), "verification_status", "It is not shown while the guest's verification is unverified."),
             (later, "too_early", "It is shown from 2026-12-11T15:00:00 on, in the property's time."),
         ] {
-            let verdict = decide(&rules(json!([rule])), &stay(), "2026-12-01T09:30:00Z".parse().unwrap());
-            assert_eq!((<&str>::from(&verdict), verdict.message().as_str()), (expected, message), "{rule}");
-            assert_eq!(verdict.is_shown(), expected == "visible");
+            let visibility = decide(&rules(json!([rule])), &stay(), "2026-12-01T09:30:00Z".parse().unwrap());
+            assert_eq!((<&str>::from(&visibility), visibility.message().as_str()), (expected, message), "{rule}");
+            assert_eq!(visibility.is_shown(), expected == "visible");
         }
         let same_day = StayFacts { check_out: stay().check_in, ..stay() };
-        assert_eq!(decide(&rules(json!([season("2026-01-01", "2026-12-31")])), &same_day, Timestamp::MIN), Verdict::OutOfSeason);
+        assert_eq!(decide(&rules(json!([season("2026-01-01", "2026-12-31")])), &same_day, Timestamp::MIN), Visibility::OutOfSeason);
         let known = StayFacts { verification_status: Some(VerificationStatus::Verified), ..stay() };
         assert!(decide(&rules(json!([verified(json!(["verified"]))])), &known, Timestamp::MIN).is_shown());
         assert!(decide(&[], &stay(), Timestamp::MIN).is_shown());
@@ -317,7 +317,7 @@ mod tests {
             { "ruleCategory": "length_of_stay", "lengthOfStayToDays": 3 },
             { "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2026-12-01", "endDate": "2026-12-31" }] },
         ]));
-        assert_eq!(decide(&several, &stay(), Timestamp::MIN), Verdict::StayTooLong { nights: 4, most: 3 });
+        assert_eq!(decide(&several, &stay(), Timestamp::MIN), Visibility::StayTooLong { nights: 4, most: 3 });
     }
 
     /// A local time as a moment, by the offsets that hold well before and well after it. Where neither of them leads to it
@@ -390,8 +390,8 @@ mod tests {
         }
     }
 
-    fn category_of(verdict: &Verdict) -> Option<Category> {
-        match <&str>::from(verdict) {
+    fn category_of(visibility: &Visibility) -> Option<Category> {
+        match <&str>::from(visibility) {
             "visible" => None,
             "too_early" | "too_late" => Some(Category::RelativeDate),
             "out_of_season" => Some(Category::Seasonal),
@@ -525,10 +525,10 @@ mod tests {
             let mut ordered = rules.clone();
             ordered.sort_by_key(|rule| Category::VARIANTS.iter().position(|category| *category == rule.category()));
             for at in moments {
-                let verdict = decide(&rules, &stay, at);
+                let visibility = decide(&rules, &stay, at);
                 let hiding = ordered.iter().find(|rule| !naively_holds(rule, &stay, at));
-                prop_assert_eq!(category_of(&verdict), hiding.map(Rule::category), "{:?} at {}", verdict, at);
-                prop_assert_eq!(verdict.is_shown(), hiding.is_none());
+                prop_assert_eq!(category_of(&visibility), hiding.map(Rule::category), "{:?} at {}", visibility, at);
+                prop_assert_eq!(visibility.is_shown(), hiding.is_none());
             }
         }
     }

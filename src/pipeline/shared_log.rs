@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::rate_limit::{Verdict, Windows};
+use super::rate_limit::{Decision, Windows};
 
 /// How long a request waits for its answer.
 const DEADLINE: Duration = Duration::from_millis(50);
@@ -74,10 +74,10 @@ impl SharedLog {
     ///
     /// `staged` is the moment where a test says what time it is; otherwise the clock of Redis is the one that counts, because
     /// those of nodes differ.
-    pub(super) async fn take(&self, log: &str, windows: Windows, staged: Option<Duration>) -> Option<Verdict> {
+    pub(super) async fn take(&self, log: &str, windows: Windows, staged: Option<Duration>) -> Option<Decision> {
         let (number, connection) = self.connection()?;
         match self.ask(connection, log, windows, staged).await {
-            Ok(verdict) => Some(verdict),
+            Ok(decision) => Some(decision),
             Err(cause) => {
                 self.give_up(number, cause);
                 None
@@ -146,7 +146,7 @@ impl SharedLog {
         log: &str,
         windows: Windows,
         staged: Option<Duration>,
-    ) -> Result<Verdict, String> {
+    ) -> Result<Decision, String> {
         let mut call = self.script.prepare_invoke();
         call.key(format!("{PREFIX}{log}")).arg(windows.per_minute).arg(windows.per_second);
         if let Some(moment) = staged {
@@ -155,7 +155,7 @@ impl SharedLog {
         let answer: Result<(u64, u32, u64), RedisError> =
             timeout(DEADLINE, call.invoke_async(&mut connection)).await.map_err(|_| format!("no answer within {DEADLINE:?}"))?;
         let (wait, used, leaves) = answer.map_err(|error| error.to_string())?;
-        Ok(Verdict { wait: (wait > 0).then(|| Duration::from_micros(wait)), used, leaves: Duration::from_micros(leaves) })
+        Ok(Decision { wait: (wait > 0).then(|| Duration::from_micros(wait)), used, leaves: Duration::from_micros(leaves) })
     }
 
     fn connection(&self) -> Option<(u64, MultiplexedConnection)> {

@@ -38,15 +38,15 @@ store::statements! {
 }
 
 /// Where a record stands in the order of its kind.
-pub(super) type Place = (Timestamp, Uuid);
+pub(super) type Position = (Timestamp, Uuid);
 
 /// Before every record.
-const FIRST: Place = (Timestamp::UNIX_EPOCH, Uuid::nil());
+const FIRST: Position = (Timestamp::UNIX_EPOCH, Uuid::nil());
 
 /// A block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Block {
-    from: Place,
+    from: Position,
     records: i64,
     is_changed: bool,
 }
@@ -56,7 +56,7 @@ impl Block {
         Ok(Self { from: (row.get(0)?, row.get(1)?), records: row.get(2)?, is_changed: false })
     }
 
-    const fn new(from: Place) -> Self {
+    const fn new(from: Position) -> Self {
         Self { from, records: 0, is_changed: true }
     }
 }
@@ -65,7 +65,7 @@ impl Block {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
     /// The place to begin at.
-    pub from: Place,
+    pub from: Position,
     /// Records to pass over from there.
     pub skipped: i64,
     /// Records of the kind.
@@ -96,7 +96,7 @@ fn start_among(blocks: &[Block], offset: i64) -> Start {
 }
 
 /// Notes that records of a kind have been removed, and that others are about to be inserted.
-pub(super) fn note(context: &mut Context<'_, '_>, kind: Kind, mut added: Vec<Place>, removed: &[Place]) -> Result<()> {
+pub(super) fn note(context: &mut Context<'_, '_>, kind: Kind, mut added: Vec<Position>, removed: &[Position]) -> Result<()> {
     let Some(earliest) = added.iter().chain(removed).min().copied() else { return Ok(()) };
     let rows = context.rows(&BLOCKS_FROM, values![kind.as_ref(), earliest.0, earliest.1])?;
     let mut blocks = rows.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
@@ -112,7 +112,7 @@ pub(super) fn note(context: &mut Context<'_, '_>, kind: Kind, mut added: Vec<Pla
 }
 
 /// Counts what was removed and what is added, in order, where the last record before was at `last`.
-fn change(blocks: &mut Vec<Block>, mut last: Option<Place>, added: &[Place], removed: &[Place]) {
+fn change(blocks: &mut Vec<Block>, mut last: Option<Position>, added: &[Position], removed: &[Position]) {
     if blocks.is_empty() {
         blocks.push(Block::new(FIRST));
     }
@@ -143,12 +143,12 @@ mod tests {
 
     use super::*;
 
-    fn place(number: i64) -> Place {
+    fn place(number: i64) -> Position {
         (Timestamp::from_second(number / 3).unwrap(), Uuid::from_u128(u128::try_from(number).unwrap()))
     }
 
     /// What a list by offset finds, by way of the blocks.
-    fn found(blocks: &[Block], records: &BTreeSet<Place>, offset: i64) -> Option<Place> {
+    fn found(blocks: &[Block], records: &BTreeSet<Position>, offset: i64) -> Option<Position> {
         let start = start_among(blocks, offset);
         assert_eq!(start.total, i64::try_from(records.len()).unwrap());
         records.range(start.from..).nth(usize::try_from(start.skipped).unwrap()).copied()

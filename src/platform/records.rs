@@ -11,7 +11,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::blocks::{self, Place};
+use super::blocks::{self, Position};
 use super::facets::{Facets, facets};
 use super::{Kind, photos, within};
 use crate::access::Permission;
@@ -221,7 +221,7 @@ pub(super) fn remove_all(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]
 /// Removes a record and what it names; whether it was there.
 pub(crate) fn remove_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
     let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else { return Ok(false) };
-    let place: Place = (row.get(3)?, id);
+    let place: Position = (row.get(3)?, id);
     context.execute(&DELETE_RECORDS, values![kind.as_ref(), vec![id]])?;
     note_change(context, kind);
     unlink_records(context, kind.as_ref(), id)?;

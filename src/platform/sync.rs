@@ -13,13 +13,13 @@ use store::Row;
 use strum::VariantArray;
 use uuid::Uuid;
 
-use super::blocks::{self, Place};
+use super::blocks::{self, Position};
 use super::facets::facets;
 use super::records::{self, StoredRecord};
 use super::{Kind, Property};
 use crate::access;
 use crate::context::Context;
-use crate::error::{Error, Issue, Result, Step};
+use crate::error::{Error, Issue, PathSegment, Result};
 use crate::events::{self, Change, Timer};
 use crate::json;
 use crate::moment::Moment;
@@ -140,7 +140,7 @@ struct Synced {
 struct Warning {
     /// From the body's root to the field.
     #[schemars(with = "Vec<Value>")]
-    path: Vec<Step>,
+    path: Vec<PathSegment>,
     /// What there is to say of it.
     message: String,
 }
@@ -344,7 +344,8 @@ impl Batch {
                 *value = rounded;
             }
         }
-        let path = |field: Option<&str>| ["records".into(), index.into(), "data".into()].into_iter().chain(field.map(Step::from)).collect();
+        let path =
+            |field: Option<&str>| ["records".into(), index.into(), "data".into()].into_iter().chain(field.map(PathSegment::from)).collect();
         for (field, to, target) in references(kind, &data) {
             if self.standing(to, target).is_none() {
                 self.issues.push(Issue { path: path(Some(field)), message: format!("names an unknown {}", to.as_ref()) });
@@ -457,7 +458,7 @@ impl Batch {
         let mut written: Vec<_> = self.slots.drain().filter(|(_, slot)| slot.is_changed && slot.now.is_some()).collect();
         // Rows in one order for everyone, and for a reader of the log.
         written.sort_unstable_by_key(|(record, _)| *record);
-        let mut added: BTreeMap<Kind, Vec<Place>> = BTreeMap::new();
+        let mut added: BTreeMap<Kind, Vec<Position>> = BTreeMap::new();
         let (mut rows, mut links, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
         let mut relinked: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
         for ((kind, id), slot) in written {
@@ -481,7 +482,7 @@ impl Batch {
             let doc = json::write_kept(&data).map_err(Error::internal)?;
             rows.push((kind, StoredRecord { id, property_id, doc, facets: facets(kind, &data), created_at, updated_at }));
         }
-        let mut gone: BTreeMap<Kind, Vec<Place>> = BTreeMap::new();
+        let mut gone: BTreeMap<Kind, Vec<Position>> = BTreeMap::new();
         for ((kind, id), created_at) in &removed {
             gone.entry(*kind).or_default().push((created_at.0, *id));
         }

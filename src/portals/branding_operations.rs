@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::branding::{Branding, BrandingFields};
 use crate::access::Permission;
 use crate::context::Context;
-use crate::error::{Error, Issue, Result, Step};
+use crate::error::{Error, Issue, PathSegment, Result};
 use crate::field::{Create, Update};
 use crate::moment::Moment;
 use crate::operation::{Basis, Needs, Nothing, Object, Operation};
@@ -113,7 +113,7 @@ fn check_links(
     if let Some(Some(id)) = fields.callout_message_id.sent()
         && !text_wins
     {
-        let path = [base, &[CALLOUT]].concat().into_iter().map(Step::from).collect();
+        let path = [base, &[CALLOUT]].concat().into_iter().map(PathSegment::from).collect();
         let is_kept = before.is_some_and(|before| before.callout_message_id == Some(*id));
         let link = Link { path, id: *id, source: SourceTable::PortalBranding, field: CALLOUT, is_kept };
         issues.extend(translations::wrong_links(context, &[link])?);

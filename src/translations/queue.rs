@@ -95,7 +95,7 @@ pub(super) struct Claim {
 /// What came of a job, and as what it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
-pub(super) enum Outcome {
+pub(super) enum Settled {
     /// The translation is written.
     Written,
     /// The version written by hand is kept.
@@ -179,11 +179,11 @@ pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Optio
 }
 
 /// Writes a translation, unless what it was made for has changed in between.
-pub(super) fn settle(tx: &mut Transaction<'_>, service: &Service, claim: &Claim, text: &str, now: Timestamp) -> Result<Outcome> {
+pub(super) fn settle(tx: &mut Transaction<'_>, service: &Service, claim: &Claim, text: &str, now: Timestamp) -> Result<Settled> {
     let Job { organization, translation, language } = &claim.job;
     let access = Access::platform();
     let mut context = Context::for_writing(service.system(tx, now), *organization, &access, Touches::Configuration)?;
-    let Some(job) = context.row(&JOB, values![translation, language, claim.ticket])? else { return Ok(Outcome::Outdated) };
+    let Some(job) = context.row(&JOB, values![translation, language, claim.ticket])? else { return Ok(Settled::Outdated) };
     let replaces_hand_written: bool = job.get(0)?;
     let entries = super::entries(&mut context, *translation)?;
     let version = |language: &str| entries.iter().find(|entry| entry.language == language);
@@ -191,24 +191,24 @@ pub(super) fn settle(tx: &mut Transaction<'_>, service: &Service, claim: &Claim,
     if english.is_some_and(|english| english.text != claim.text) {
         // The text changed and its translations were to be left alone; this one is still wanted, of the text as it is.
         context.execute(&RELEASE, values![translation, language])?;
-        return Ok(Outcome::Outdated);
+        return Ok(Settled::Outdated);
     }
     context.execute(&DELETE, values![translation, language])?;
     if english.is_none() {
-        return Ok(Outcome::Outdated);
+        return Ok(Settled::Outdated);
     }
     if !replaces_hand_written && stored.is_some_and(|stored| !stored.is_machine_translated) {
-        return Ok(Outcome::Kept);
+        return Ok(Settled::Kept);
     }
     if let Some(text) = uses::fitting(&mut context, *translation, text)? {
         super::write(&mut context, *translation, language, &text, true, stored)?;
-        return Ok(Outcome::Written);
+        return Ok(Settled::Written);
     }
     // Half a sentence is none, and what is there is of an older text: guests read the English one.
     if stored.is_some() {
         super::take_back(&mut context, *translation, language)?;
     }
-    Ok(Outcome::TooLong)
+    Ok(Settled::TooLong)
 }
 
 /// Notes that an attempt failed; the next one is at `next`. Nothing is noted where the claim no longer holds.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{Others, SourceTable, entries, put};
 use crate::context::Context;
-use crate::error::{Error, Issue, Result, Step};
+use crate::error::{Error, Issue, PathSegment, Result};
 use crate::values;
 
 store::statements! {
@@ -201,7 +201,7 @@ pub(super) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<
 #[derive(Debug, Clone)]
 pub(crate) struct Link<'l> {
     /// Where it stands in the request.
-    pub path: Vec<Step>,
+    pub path: Vec<PathSegment>,
     /// The text.
     pub id: Uuid,
     /// What it has to be of.

@@ -8,7 +8,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::provider::{DEADLINE, Provider};
-use super::queue::{self, Claim, Outcome};
+use super::queue::{self, Claim, Settled};
 use super::retry;
 use crate::error::{Error, Result};
 use crate::service::Service;
@@ -138,7 +138,7 @@ impl Translator {
         match self.try_translate(claim).await {
             Ok(outcome) => {
                 metrics::counter!("vestibule_translations_total", "outcome" => <&str>::from(outcome)).increment(1);
-                if outcome == Outcome::TooLong {
+                if outcome == Settled::TooLong {
                     let (organization, translation, language) = (job.organization, job.translation, job.language);
                     tracing::warn!(%organization, %translation, %language, "a translation is too long for where it is shown");
                 }
@@ -151,7 +151,7 @@ impl Translator {
         }
     }
 
-    async fn try_translate(&self, claim: Claim) -> Result<Outcome> {
+    async fn try_translate(&self, claim: Claim) -> Result<Settled> {
         let service = &self.0.service;
         let translated = self.0.provider.translate(&claim.text, &claim.job.language).await;
         match translated {
@@ -166,7 +166,7 @@ impl Translator {
                 let pause = retry::pause(claim.failures.saturating_add(1), service.ids.fraction());
                 let next = later(service.clock.now(), pause);
                 service.store.write(move |tx| queue::put_off(tx, &claim, next)).await?;
-                Ok(Outcome::Retry)
+                Ok(Settled::Retry)
             }
         }
     }

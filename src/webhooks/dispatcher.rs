@@ -17,7 +17,7 @@ use super::delivery::{Delivery, Outcome, Status};
 use super::ledger::{self, Batch, Claim, Claimed, Entry, Look, Settlement, Subscribed};
 use super::payload::{self, Prepared};
 use super::recorder::Recorder;
-use super::room::{Place, Room};
+use super::room::{Limiter, Permit};
 use super::sender::{Message, Sender};
 use super::subscriptions::DisabledReason;
 use super::target::{host_of, on_behalf_of};
@@ -42,7 +42,7 @@ struct Inner {
     service: Arc<Service>,
     sender: Sender,
     recorder: Recorder,
-    room: Room,
+    limiter: Limiter,
     /// The subscription that had its turn last.
     last: Mutex<Uuid>,
 }
@@ -52,7 +52,7 @@ struct Job {
     organization: Uuid,
     subscription: Uuid,
     claim: Claim,
-    place: Place,
+    permit: Permit,
     ready: Result<(Delivery, Prepared)>,
 }
 
@@ -62,7 +62,7 @@ impl Dispatcher {
     pub fn new(service: Arc<Service>, ca: Option<&[u8]>) -> Result<Self, String> {
         let sender = Sender::new(service.targets.clone(), service.settings.webhook_timeout, ca)?;
         let recorder = Recorder::new(service.clone());
-        Ok(Self(Arc::new(Inner { service, sender, recorder, room: Room::default(), last: Mutex::default() })))
+        Ok(Self(Arc::new(Inner { service, sender, recorder, limiter: Limiter::default(), last: Mutex::default() })))
     }
 
     /// Sends what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
@@ -73,7 +73,7 @@ impl Dispatcher {
             tokio::select! {
                 () = stop.cancelled() => break,
                 () = self.0.service.dispatch.notified() => {}
-                () = self.0.room.freed() => {}
+                () = self.0.limiter.freed() => {}
                 () = tokio::time::sleep(sleep) => {}
             }
             while let Some(ended) = sends.try_join_next() {
@@ -98,7 +98,7 @@ impl Dispatcher {
         }
     }
 
-    /// Begins to send what is due, as far as there is room; how long until there may be more. What has no place is taken up
+    /// Begins to send what is due, as far as there is room; how long until there may be more. What has no permit is taken up
     /// when one becomes free.
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
@@ -123,12 +123,12 @@ impl Dispatcher {
     /// Claims what is due, and decides what is sent of it, in one visit to the database. A process that is alone begins to
     /// send each delivery as soon as that is decided, others once their leases are committed.
     async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<Look> {
-        let Inner { service, room, .. } = self.0.as_ref();
-        if room.is_full() {
+        let Inner { service, limiter, .. } = self.0.as_ref();
+        if limiter.is_full() {
             return Ok(Look::default());
         }
-        room.begin_look();
-        let (room, shared, mut from, is_alone) = (room.clone(), service.clone(), *self.last(), service.store.is_private());
+        limiter.begin_look();
+        let (limiter, shared, mut from, is_alone) = (limiter.clone(), service.clone(), *self.last(), service.store.is_private());
         let lease = service.settings.webhook_timeout.saturating_add(LEASE_MARGIN);
         let now = service.clock.now();
         let until = (!is_alone).then(|| later(now, lease));
@@ -136,7 +136,7 @@ impl Dispatcher {
         let claim = move |tx: &mut Transaction<'_>| {
             // Nobody takes them where the dispatcher is gone.
             let mut found = |tx: &mut Transaction<'_>, batch: Batch| prepare(tx, &shared, batch, now, &mut |job| drop(decided.send(job)));
-            let look = ledger::claim(tx, &room, &mut from, due, until, &mut found)?;
+            let look = ledger::claim(tx, &limiter, &mut from, due, until, &mut found)?;
             Ok::<_, Error>((look, from))
         };
         let claimed = async { if is_alone { service.store.read(claim).await } else { service.store.write(claim).await } };
@@ -163,18 +163,18 @@ impl Dispatcher {
 
     /// Deals with one delivery. Where that fails it is claimed anew: nothing is lost.
     async fn deliver(self, job: Job) {
-        let Job { organization, subscription, claim, mut place, ready } = job;
-        let attempted = self.attempt(organization, subscription, ready, &mut place).await;
-        place.leave(None);
+        let Job { organization, subscription, claim, mut permit, ready } = job;
+        let attempted = self.attempt(organization, subscription, ready, &mut permit).await;
+        permit.release(None);
         match attempted {
             Ok((delivery, settlement)) => {
                 let entry = Entry { claim, delivery, settlement };
-                self.0.recorder.record(organization, subscription, entry, place).await;
+                self.0.recorder.record(organization, subscription, entry, permit).await;
             }
             Err(error) => {
                 tracing::warn!(delivery = %claim.id, cause = error.cause(), "a webhook delivery is left for later");
                 tokio::time::sleep(RESPITE).await;
-                drop(place);
+                drop(permit);
             }
         }
     }
@@ -185,13 +185,13 @@ impl Dispatcher {
         organization: Uuid,
         subscription: Uuid,
         ready: Result<(Delivery, Prepared)>,
-        place: &mut Place,
+        permit: &mut Permit,
     ) -> Result<(Delivery, Settlement)> {
         let (mut delivery, prepared) = ready?;
         let settlement = match prepared {
             Prepared::Send(message) => {
                 let (id, target) = (message.id, message.target.clone());
-                let outcome = on_behalf_of(organization, self.send(message, &mut delivery, place)).await?;
+                let outcome = on_behalf_of(organization, self.send(message, &mut delivery, permit)).await?;
                 let host = target.address.as_ref().and_then(host_of).unwrap_or_default();
                 tell(&Attempted { organization, subscription, id, host }, &delivery, outcome);
                 self.settlement(outcome)
@@ -203,12 +203,12 @@ impl Dispatcher {
     }
 
     /// Makes one attempt and notes it in the delivery; what it came to.
-    async fn send(&self, message: Message, delivery: &mut Delivery, place: &mut Place) -> Result<Outcome> {
+    async fn send(&self, message: Message, delivery: &mut Delivery, permit: &mut Permit) -> Result<Outcome> {
         let service = &self.0.service;
         let (began, started) = (service.clock.now(), service.clock.elapsed());
         let answer = self.0.sender.post(message, began).await?;
         let took = service.clock.elapsed().saturating_sub(started);
-        place.leave(Some(took));
+        permit.release(Some(took));
         delivery.attempts.push(answer.attempt(Moment(began), took));
         let outcome = delivery.outcome(&answer, service.settings.webhook_retry_base, service.ids.fraction());
         metrics::counter!("vestibule_webhook_attempts_total", "outcome" => <&str>::from(outcome)).increment(1);
@@ -259,8 +259,8 @@ fn prepare(tx: &mut Transaction<'_>, service: &Service, batch: Batch, now: Times
     let Batch { subscribed, claimed } = batch;
     let Subscribed { organization, subscription, .. } = subscribed;
     let mut decide = |claimed: Claimed, prepared: Result<Prepared>| {
-        let Claimed { claim, delivery, place } = claimed;
-        decided(Job { organization, subscription, claim, place, ready: delivery.and_then(|delivery| Ok((delivery, prepared?))) });
+        let Claimed { claim, delivery, permit } = claimed;
+        decided(Job { organization, subscription, claim, permit, ready: delivery.and_then(|delivery| Ok((delivery, prepared?))) });
     };
     let mut left = claimed.into_iter();
     let prepare = AssertUnwindSafe(|| payload::prepare(tx, service, &subscribed, &mut left, now, &mut decide));

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::ledger::{self, Entry, Settlement, Turn};
-use super::room::Place;
+use super::room::Permit;
 use super::subscriptions::tell_disabled;
 use crate::context::Wakes;
 use crate::service::Service;
@@ -24,8 +24,8 @@ const TICK: Duration = Duration::from_millis(4);
 /// How long to leave a database alone that could not record something.
 const RESPITE: Duration = Duration::from_secs(1);
 
-/// What is to be recorded, with the place that is given back then.
-type Outcome = (Entry, Place);
+/// What is to be recorded, with the permit that is given back then.
+type Unrecorded = (Entry, Permit);
 
 /// Puts outcomes into the ledger.
 pub(super) struct Recorder {
@@ -33,7 +33,7 @@ pub(super) struct Recorder {
     /// What the moments of recording are counted from.
     began: Instant,
     /// What waits, by subscription. One that is here is being recorded for.
-    waiting: Mutex<HashMap<Uuid, Vec<Outcome>>>,
+    waiting: Mutex<HashMap<Uuid, Vec<Unrecorded>>>,
 }
 
 impl Recorder {
@@ -43,10 +43,10 @@ impl Recorder {
 
     /// Has an outcome recorded. Who finds nobody at it for this subscription records, also for those who come meanwhile;
     /// for them this returns at once.
-    pub(super) async fn record(&self, organization: Uuid, subscription: Uuid, entry: Entry, place: Place) {
+    pub(super) async fn record(&self, organization: Uuid, subscription: Uuid, entry: Entry, permit: Permit) {
         match self.waiting().entry(subscription) {
-            Slot::Occupied(mut others) => return others.get_mut().push((entry, place)),
-            Slot::Vacant(free) => drop(free.insert(vec![(entry, place)])),
+            Slot::Occupied(mut others) => return others.get_mut().push((entry, permit)),
+            Slot::Vacant(free) => drop(free.insert(vec![(entry, permit)])),
         }
         loop {
             self.tick().await;
@@ -63,7 +63,7 @@ impl Recorder {
     }
 
     /// What has come for a subscription. Where nothing has, it is nobody's again.
-    fn take(&self, subscription: Uuid) -> Option<Vec<Outcome>> {
+    fn take(&self, subscription: Uuid) -> Option<Vec<Unrecorded>> {
         let mut waiting = self.waiting();
         let batch = waiting.get_mut(&subscription).map(mem::take).filter(|batch| !batch.is_empty());
         if batch.is_none() {
@@ -73,7 +73,7 @@ impl Recorder {
     }
 
     /// Writes until it is written: a receiver that has answered is not asked again because the database was away.
-    async fn write(&self, organization: Uuid, subscription: Uuid, batch: Vec<Outcome>) {
+    async fn write(&self, organization: Uuid, subscription: Uuid, batch: Vec<Unrecorded>) {
         let (entries, places): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let entries = Arc::new(entries);
         loop {
@@ -103,7 +103,7 @@ impl Recorder {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<Uuid, Vec<Outcome>>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<Uuid, Vec<Unrecorded>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
