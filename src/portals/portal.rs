@@ -7,6 +7,7 @@ use engine::moment::Moment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use strum::VariantArray;
 use uuid::Uuid;
 
 /// What the contact bubble opens.
@@ -41,7 +42,7 @@ impl CommunicationMethod {
 }
 
 /// A quick-access tile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum Tile {
@@ -50,10 +51,6 @@ pub enum Tile {
     FindParking,
     FindParkingJustpark,
     RentBabyGear,
-}
-
-impl Tile {
-    const ALL: [Self; 5] = [Self::Uber, Self::ReportAnIssue, Self::FindParking, Self::FindParkingJustpark, Self::RentBabyGear];
 }
 
 /// A guest portal, as it is stored and answered.
@@ -337,7 +334,7 @@ pub fn contact(portal: &Portal) -> Option<(CommunicationMethod, &str)> {
 pub fn tiles(excluded: Option<&[Tile]>) -> Vec<Tile> {
     match excluded {
         None => vec![Tile::ReportAnIssue],
-        Some(excluded) => Tile::ALL.into_iter().filter(|tile| !excluded.contains(tile)).collect(),
+        Some(excluded) => Tile::VARIANTS.iter().copied().filter(|tile| !excluded.contains(tile)).collect(),
     }
 }
 
@@ -367,7 +364,7 @@ mod tests {
     #[test]
     fn no_list_hides_all_but_the_issue_tile() {
         assert_eq!(tiles(None), [Tile::ReportAnIssue]);
-        assert_eq!(tiles(Some(&[])), Tile::ALL);
+        assert_eq!(tiles(Some(&[])), Tile::VARIANTS);
         assert_eq!(tiles(Some(&[Tile::Uber, Tile::ReportAnIssue])), [Tile::FindParking, Tile::FindParkingJustpark, Tile::RentBabyGear]);
     }
 
