@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::{Error, Issue, Result};
 use crate::field::{CategoryTitle, Language, folded};
 use crate::moment::Moment;
-use crate::operation::{Basis, ById, Needs, Operation};
+use crate::operation::{Basis, ById, Findings, Needs, Operation};
 use crate::translations::{self, ENGLISH, Others, SourceTable};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -95,7 +95,7 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .summary("Give manual categories positions")
         .destructive()
-        .checked(|input: Reorder| input.issue().into_iter().collect())
+        .rules(|input: Reorder, _| Findings::sent(input.issue()))
         .run(reorder),
         Operation::public("deletePortalManualCategory", Method::DELETE, "/portal-manual-categories/{id}", Needs::Permission(ModifyGuides))
             .summary("Delete a manual category that no manual is filed under")

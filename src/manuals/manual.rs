@@ -213,6 +213,11 @@ impl ManualFields {
         })
     }
 
+    /// The visibility rules that are sent, or what is wrong with several fields of them.
+    pub fn rules(&self, base: &[&str]) -> Result<Option<Vec<Rule>>, Vec<Issue>> {
+        self.visibility_rules.sent().cloned().map(|rules| rules.into_rules(base)).transpose()
+    }
+
     /// Overwrites everything that was sent but texts, cover and visibility rules, which are more than a value.
     pub fn apply(self, manual: &mut ManualView) {
         self.nickname.apply(&mut manual.nickname);

@@ -15,7 +15,7 @@ use crate::error::{Error, Issue, MOST_ISSUES, Result, Step};
 use crate::format::{self, Contextual};
 use crate::json;
 use crate::moment::Moment;
-use crate::operation::{Operation, Rules, inline_generator};
+use crate::operation::{Findings, Operation, Rules, inline_generator};
 use crate::service::Service;
 
 /// An operation's input as it is validated: its schema compiled, and what the schema alone cannot judge.
@@ -91,10 +91,19 @@ impl Issues {
         Cow::Owned(rest)
     }
 
-    /// Adds what rules say of the input, as far as nothing is wrong with what they look at.
+    /// Adds what the rules say of the input. What the state may change is said beside something else alone: by itself it comes
+    /// after whatever the function refuses first.
     fn judge(&mut self, rules: Option<&Rules>, input: &Value) {
         let Some(rules) = rules.filter(|_| !self.is_over()) else { return };
-        let found = rules(&self.without_failing(input), &self.failing());
+        let Findings { sent, merged } = rules(&self.without_failing(input), &self.failing());
+        self.add_found(sent);
+        if !self.is_empty() && !self.is_over() {
+            self.add_found(merged);
+        }
+    }
+
+    /// Adds what rules found, as far as nothing is wrong with it yet.
+    fn add_found(&mut self, found: Vec<Issue>) {
         for Issue { path, message } in found {
             if !self.concerns(&path) {
                 self.add(path, message);
@@ -102,9 +111,11 @@ impl Issues {
         }
     }
 
-    fn into_result(self) -> Result<()> {
+    /// The input, once its operation's rules have been judged as well; 400 with everything that was found wrong.
+    fn conclude(mut self, operation: &Operation, input: Value) -> Result<Value> {
+        self.judge(operation.rules.as_deref(), &input);
         if self.is_empty() {
-            return Ok(());
+            return Ok(input);
         }
         let issues = self.named.into_iter().map(|(path, message)| Issue { path, message });
         Err(Error::issues_and(issues.collect(), self.counted.len()))
@@ -141,8 +152,7 @@ impl Shape {
     /// The input of an operation from what was sent; 400 with every failing field, 404 for a malformed id in the path.
     pub(super) fn validate(&self, operation: &Operation, arguments: &Arguments, country: &str, now: Timestamp) -> Result<Value> {
         let (input, issues) = self.examine(operation, arguments, country, now)?;
-        issues.into_result()?;
-        Ok(input)
+        issues.conclude(operation, input)
     }
 
     /// The same, with the fields that only the network can judge.
@@ -162,8 +172,7 @@ impl Shape {
                 issues.add(steps, reason);
             }
         }
-        issues.into_result()?;
-        Ok(input)
+        issues.conclude(operation, input)
     }
 
     fn examine(&self, operation: &Operation, arguments: &Arguments, country: &str, now: Timestamp) -> Result<(Value, Issues)> {
@@ -181,7 +190,6 @@ impl Shape {
         for error in self.validator.iter_errors(&input) {
             self.report(&error, &mut issues);
         }
-        issues.judge(operation.checks.as_deref(), &input);
         let judged =
             [(Contextual::Phone, judge_phone as fn(&str, &str, Timestamp) -> Result<(), String>), (Contextual::Future, judge_future)];
         for (kind, judge) in judged {
@@ -192,9 +200,6 @@ impl Shape {
                     issues.add(steps, reason);
                 }
             }
-        }
-        if !issues.is_empty() {
-            issues.judge(operation.rules.as_deref(), &input);
         }
         Ok((input, issues))
     }

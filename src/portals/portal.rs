@@ -233,7 +233,7 @@ impl PortalFields {
             CommunicationMethod::Phone => &self.support_phone,
         };
         let is_sent = number.sent().is_some_and(Option::is_some) || wrong.contains(&method.number_field());
-        (!is_sent).then(|| Issue::new(&["communicationMethod"], format!("the communication method needs {}", method.number_field())))
+        number_issue(method, is_sent, true, &[])
     }
 
     /// Overwrites everything that was sent but `isDefault` and the copy, which concern more than this portal.
@@ -271,13 +271,17 @@ impl PortalFields {
     }
 }
 
-/// The issue of a portal whose method of contact has no number (spec: createPortal 2, updatePortal 3).
-///
-/// `base` is where the fields stand in the body. At fault is the method where it was sent, else the number that was cleared.
+/// The issue of a portal whose method of contact has no number; `base` is where the fields stand in the body.
 #[must_use]
 pub fn contact_issue(portal: &Portal, is_method_sent: bool, base: &[&str]) -> Option<Issue> {
     let method = portal.communication_method?;
-    if portal.number_for(method).is_some() {
+    number_issue(method, portal.number_for(method).is_some(), is_method_sent, base)
+}
+
+/// The issue of a method of contact without its number (spec: createPortal 2, updatePortal 3). At fault is the method where it
+/// was sent, else the number that was cleared.
+fn number_issue(method: CommunicationMethod, has_number: bool, is_method_sent: bool, base: &[&str]) -> Option<Issue> {
+    if has_number {
         return None;
     }
     let number = method.number_field();

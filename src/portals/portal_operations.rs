@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::field::{Create, Field, Update, folded};
 use crate::moment::Moment;
-use crate::operation::{Basis, ById, Needs, Operation};
+use crate::operation::{Basis, ById, Findings, Needs, Operation};
 use crate::summaries::Summary;
 use crate::translations::{self, ENGLISH, Others, SourceTable};
 use crate::values;
@@ -99,7 +99,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("createPortal", Method::POST, "/portals", Needs::Permission(ModifyProperties))
             .summary("Create a portal; it serves no property until assigned")
             .creates()
-            .judged(|input: Create<PortalFields>, wrong| input.0.contact_issue(wrong).into_iter().collect())
+            .rules(|input: Create<PortalFields>, wrong| Findings::merged(input.0.contact_issue(wrong)))
             .run(create),
         Operation::public("updatePortal", Method::PATCH, "/portals/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a portal")

@@ -13,7 +13,7 @@ use crate::access::Permission;
 use crate::context::Context;
 use crate::error::{Error, Issue, Result};
 use crate::field::Field;
-use crate::operation::{Basis, Needs, Operation};
+use crate::operation::{Basis, Findings, Needs, Operation};
 use crate::platform::{Kind, all_exist};
 use crate::portals::{self, Coverage};
 use crate::{manuals, precheck};
@@ -93,7 +93,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public(id, Method::POST, path, Needs::Permission(ModifyProperties))
             .summary(summary)
             .destructive()
-            .checked(|input: WhatTo| input.issue().into_iter().collect())
+            .rules(|input: WhatTo, _| Findings::sent(input.issue()))
             .run(move |context, input: WriteScopes| write(context, &input, change))
     };
     vec![

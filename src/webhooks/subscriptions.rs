@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::error::{Error, Issue, Result};
 use crate::events::Event;
 use crate::moment::Moment;
-use crate::operation::{Needs, Nothing, Operation};
+use crate::operation::{Findings, Needs, Nothing, Operation};
 use crate::platform::{Kind, exists};
 use crate::values;
 
@@ -315,7 +315,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Subscribe a URL to an event; the signing secret is shown once")
             .rest_only()
             .creates()
-            .checked(|input: EventAndFilters| input.issues())
+            .rules(|input: EventAndFilters, _| Findings::sent(input.issues()))
             .run(create),
         Operation::public("deleteWebhookSubscription", Method::DELETE, "/webhook-subscriptions", Needs::Credential)
             .summary("Delete the subscription of an id, or all that post to a URL")
