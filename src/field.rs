@@ -129,15 +129,17 @@ impl<T: Creatable> JsonSchema for Update<T> {
         }
         let mut data = T::json_schema(generator);
         remove_fields(&mut data, T::CREATE_ONLY);
+        data.insert("description".into(), "The fields to change; those left out keep their value.".into());
         let mut schema = schemars::json_schema!({
             "type": "object",
             "properties": {
-                "id": { "type": "string", "format": "uuid" },
+                "id": { "type": "string", "format": "uuid", "description": "Id of what is changed, as lists and creates give it." },
                 "data": data,
                 "expectedUpdatedAt": {
                     "type": ["string", "null"],
                     "format": "date-time",
-                    "description": "The updatedAt this change was made against; 409 when another one is stored.",
+                    "description": "The `updatedAt` that this change was made against: 409, and nothing changes, when it is another by now. \
+                        Null or left out: the change overwrites whatever is there.",
                 },
             },
             "required": ["id", "data"],

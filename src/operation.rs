@@ -291,8 +291,14 @@ impl Operation {
             schema["properties"] = json!({});
         }
         if let (Some(limits), Some(Value::Object(properties))) = (self.paging, schema.get_mut("properties")) {
-            let limit = json!({ "type": "integer", "minimum": 1, "maximum": limits.max, "default": limits.default, "description": "How many items at the most." });
-            let offset = json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX, "default": 0, "description": "How many items to pass over." });
+            let limit = json!({
+                "type": "integer", "minimum": 1, "maximum": limits.max, "default": limits.default,
+                "description": "How many items the page has at the most; a number out of range is refused.",
+            });
+            let offset = json!({
+                "type": "integer", "minimum": 0, "maximum": i64::MAX, "default": 0,
+                "description": "How many items to pass over; beyond the last one the page is empty.",
+            });
             properties.insert("limit".into(), limit);
             properties.insert("offset".into(), offset);
         }
@@ -569,6 +575,10 @@ pub(crate) fn tidy(schema: &mut Value) {
             {
                 map.remove("format");
             }
+            if let Some(Value::String(description)) = map.get_mut("description") {
+                // Where a line of it ends says something of the source alone.
+                *description = description.replace('\n', " ");
+            }
             map.values_mut().for_each(tidy);
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
@@ -585,7 +595,7 @@ pub struct Nothing {}
 #[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ById {
-    /// Which one.
+    /// Its id, as lists, creates and links from other resources give it.
     pub id: uuid::Uuid,
 }
 

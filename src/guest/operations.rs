@@ -36,12 +36,13 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct GetStay {
+    /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
-    /// The language to answer in; the reservation's where it is left out.
+    /// Language to answer in, as a BCP 47 tag. Left out: the language of the reservation's guest, else English.
     #[serde(default)]
     language: Option<Language>,
-    /// Another moment to preview; needs a credential of the organization.
+    /// Another moment to preview the stay at; needs `Authorization` with a credential of the organization. Left out: now.
     #[serde(default)]
     at: Option<Moment>,
 }
@@ -49,16 +50,20 @@ struct GetStay {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SaveAnswers {
+    /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
+    /// Id of the step that is answered; one that this guest is not shown is a 404.
     step_id: Uuid,
-    /// For additional questions by question id, `{optionIds}` or `{text}`; `{isAccepted}` for an agreement.
+    /// What the guest gives; replaces what was saved of the step. For `additional_questions` by question id `{optionIds: […]}` or `{text}`,
+    /// for `agreement` `{isAccepted}`, for other types an object of their own; what is missing leaves the step incomplete.
     answers: Object,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Submit {
+    /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
 }
@@ -66,14 +71,17 @@ struct Submit {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SendMessage {
+    /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
+    /// What the guest writes to the host, 1 to 6000 characters and not blank. A stay has at most 200 messages.
     text: Text6000,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ReadMessages {
+    /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
 }
@@ -81,13 +89,15 @@ struct ReadMessages {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListMessages {
+    /// Id of the organization that the reservation is of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+    /// Id of the reservation whose guest's messages are listed.
     reservation_id: Uuid,
-    /// The message to read on from; from the first where it is left out.
+    /// Id of the last message already read: the list goes on behind it. Left out: from the first.
     #[serde(default)]
     after: Option<Uuid>,
-    /// How many at the most; 50 where it is left out.
+    /// How many messages at the most. Left out: 50.
     #[serde(default)]
     #[schemars(range(min = 1, max = 200))]
     limit: Option<u32>,
@@ -96,11 +106,12 @@ struct ListMessages {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ExplainGuestView {
+    /// Id of the reservation whose guest's view is explained.
     id: Uuid,
-    /// Another moment to explain; now where it is left out.
+    /// Another moment to explain, for rules that depend on the time. Left out: now.
     #[serde(default)]
     at: Option<Moment>,
-    /// Only this step is explained, and no manual.
+    /// Id of the one step to explain, without any manual; one that the caller cannot see is a 404. Left out: every step and manual.
     #[serde(default)]
     step_id: Option<Uuid>,
 }
@@ -108,8 +119,10 @@ struct ExplainGuestView {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OneReservation {
+    /// Id of the organization that the reservation is of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+    /// Id of the reservation whose pre-check-in is read.
     reservation_id: Uuid,
 }
 

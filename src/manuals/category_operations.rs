@@ -22,7 +22,8 @@ use crate::translations::{self, ENGLISH, Others, SourceTable};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListCategories {
-    /// The language of the titles; English where it is left out.
+    /// Language of the titles, as a BCP 47 tag such as `fr` or `pt-BR`. Left out: English, which is also what a title without that language
+    /// falls back to.
     #[serde(default)]
     language: Option<Language>,
 }
@@ -31,6 +32,9 @@ struct ListCategories {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "title": "Getting in" }))]
 struct CreateCategory {
+    /// Heading that guests read over the manuals filed under it, in English, 1 to 200 characters after trimming; other languages are
+    /// translated in the background. It differs from every other category's English title, ignoring case and surrounding spaces: 409
+    /// otherwise.
     title: CategoryTitle,
 }
 
@@ -38,14 +42,18 @@ struct CreateCategory {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "title": "Arrival" }))]
 struct RenameCategory {
+    /// Id of the category to rename; manuals stay filed under it.
     id: Uuid,
+    /// New heading in English, 1 to 200 characters after trimming, unlike every other category's (409). Other languages are translated anew
+    /// only if all of them are machine translations.
     title: CategoryTitle,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Reorder {
-    /// Take positions 0, 1, 2 and so on; those left out keep theirs.
+    /// Ids of categories in the order wanted, each once: they take the positions 0, 1, 2 and so on. Those left out keep theirs, so
+    /// positions can collide; if any is unknown or not writable, nothing changes.
     #[schemars(length(min = 1, max = 200), extend("uniqueItems" = true))]
     ordered_ids: Vec<Uuid>,
 }

@@ -41,11 +41,11 @@ pub fn search(query: Option<&str>, limit: usize) -> Found {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SearchCoverIcons {
-    /// A part of the name, in either case. Without it every icon matches.
+    /// Part of an icon's name, in either case. Left out: every icon.
     #[serde(default)]
     #[schemars(length(max = 200))]
     query: Option<String>,
-    /// How many icons at the most.
+    /// How many icons at the most; `total` counts all that match.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,

@@ -111,21 +111,47 @@ impl Manual {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(rename = "PortalManual")]
 pub struct ManualFields {
+    /// Internal label of the manual, 1 to 200 characters and not blank; lists are searched and ordered by it, and guests never see it.
     pub nickname: Field<Text200>,
+    /// Title that guests read, in plain English, 1 to 200 characters; it is translated in the background. Required unless `titleId` is
+    /// given or `displayMode` is `pms_variable`; wins over `titleId`. On create only.
     pub title: Field<Option<Text200>>,
+    /// Body that guests read, in English and Markdown, up to 5000 characters; it is translated in the background. Wins over
+    /// `descriptionId`; blank text says nothing. On create only.
     pub description: Field<Option<Text5000>>,
+    /// Id of a `manual` translation to use as the title. Null unlinks it, which is refused unless `displayMode` is `pms_variable`.
     pub title_id: Field<Option<Uuid>>,
+    /// Id of a `manual` translation to use as the body. Null unlinks it.
     pub description_id: Field<Option<Uuid>>,
+    /// Id of the category that the manual is filed under; an unknown one is a 404. Null or left out on create: none, and guests find it
+    /// after all headings.
     pub manual_category_id: Field<Option<Uuid>>,
+    /// What guests see below the title: `multi_lingual_text`, as on create, shows the description; `pms_variable` shows the value of a
+    /// custom field and needs `customFieldId`.
     pub display_mode: Field<DisplayMode>,
+    /// Id of the custom field whose value is shown, as `listCustomFields` gives it. Required while `displayMode` is `pms_variable`, refused
+    /// otherwise: going back takes null.
     pub custom_field_id: Field<Option<Uuid>>,
+    /// Address of a video to go with the manual, an absolute http or https URL. Null clears it.
     pub video_url: Field<Option<HttpUrl>>,
+    /// Note for staff, up to 5000 characters, never shown to guests. Null clears it.
     pub internal_description: Field<Option<Text5000>>,
+    /// Icon on the cover by its name, such as `wifi`, as `searchCoverIcons` finds it; an unknown name shows a blank placeholder. It takes
+    /// the image away; null or `""` removes the icon. Not together with an image.
     pub icon_name: Field<Option<UpTo200>>,
+    /// Address of the image on the cover, an absolute http or https URL that is stored as given and not copied. It takes the icon away;
+    /// null or `""` removes the image. Not together with `iconName` or `imageId`.
     pub image_url: Field<Option<HttpUrlOrEmpty>>,
+    /// Id of an image record to use as the cover; an unknown one is a 404. It takes the icon away; null removes the image. On update only,
+    /// and not together with `iconName` or `imageUrl`.
     pub image_id: Field<Option<Uuid>>,
+    /// When guests see the manual: all rules must hold for the reservation, at most one of a category. Replaces the whole set; `[]`, as on
+    /// create, means always. A rule keeps the fields of its category, others are ignored.
     pub visibility_rules: Field<VisibilityRules>,
+    /// Whether portals show the manual where it is assigned. `false`, as on create, hides it everywhere and keeps its assignments.
     pub is_active: Field<bool>,
+    /// Id of the one property that the new manual is assigned to; one out of reach is a 404. Null or left out: none yet, so no guest sees
+    /// it. On create only.
     pub property_id: Field<Option<Uuid>>,
 }
 

@@ -26,18 +26,19 @@ use crate::translations::{self, ENGLISH, Link, SourceTable};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListManuals {
-    /// Part of the nickname, in any case.
+    /// Part of the nickname, in either case, up to 200 characters. Titles that guests see are not searched.
     #[serde(default)]
     search: Option<UpTo200>,
-    /// Manuals assigned directly to any of these properties.
+    /// Only manuals assigned directly to any of these properties; one that reaches a property by a group or tag does not count. With other
+    /// filters, all must hold.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_ids: Option<Vec<Uuid>>,
-    /// Manuals assigned to any of these groups.
+    /// Only manuals assigned to any of these property groups. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_group_ids: Option<Vec<Uuid>>,
-    /// Manuals assigned to any of these tags.
+    /// Only manuals assigned to any of these tags. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     tag_ids: Option<Vec<Uuid>>,
@@ -46,6 +47,7 @@ struct ListManuals {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OfProperty {
+    /// Id of the property whose manuals are listed, those of its group and tags included.
     property_id: Uuid,
 }
 

@@ -66,13 +66,13 @@ struct Links {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SearchStockPhotos {
-    /// What the photos are to show.
+    /// What the photos are to show, in a few words.
     query: Text200,
-    /// How many photos at the most.
+    /// How many photos a page has at the most.
     #[serde(default = "default_per_page")]
     #[schemars(range(min = 1, max = 30))]
     per_page: u32,
-    /// Which page of them.
+    /// Which page of the photos found, counted from 1.
     #[serde(default = "default_page")]
     #[schemars(range(min = 1, max = 100))]
     page: u32,

@@ -58,43 +58,110 @@ impl Category {
         }
     }
 
-    /// The fields read, each with the JSON Schema of its value.
+    /// The fields read, each with the JSON Schema of its value, which says what it is for.
     fn fields(self) -> Vec<(&'static str, Value)> {
         let number = || json!({ "type": "integer", "minimum": 0, "maximum": i32::MAX });
         let anchor = || {
             let anchors = ["before_check_in", "after_check_in", "before_check_out", "after_check_out", "check_in_time", "check_out_time"];
             json!({ "type": "string", "enum": anchors })
         };
-        let unit = || json!({ "type": "string", "enum": ["day", "hour"], "description": "Day where it is left out." });
+        let unit = || json!({ "type": "string", "enum": ["day", "hour"] });
         let date = || json!({ "type": "string", "format": "date" });
         let channels = || json!({ "type": "array", "maxItems": MOST, "items": { "type": "string", "minLength": 1, "maxLength": 200 } });
         match self {
             Self::RelativeDate => vec![
-                ("startDateRelativeType", anchor()),
-                ("daysBefore", number()),
-                ("daysBeforeTimeUnit", unit()),
-                ("endDateRelativeType", anchor()),
-                ("daysAfter", number()),
-                ("daysAfterTimeUnit", unit()),
+                (
+                    "startDateRelativeType",
+                    described(
+                        anchor(),
+                        "What the start counts from: `before_…` back from, `after_…` forward from check-in or check-out, `…_time` that time \
+                            itself. Null or left out: no start, and then there must be an `endDateRelativeType`.",
+                    ),
+                ),
+                (
+                    "daysBefore",
+                    described(number(), "How many units the start is away from what it counts from, whichever way. Null or left out: 0."),
+                ),
+                (
+                    "daysBeforeTimeUnit",
+                    described(
+                        unit(),
+                        "Unit of `daysBefore`: `day` is the same time of the property's on another date, `hour` an hour that passes. \
+                            Null or left out: `day`.",
+                    ),
+                ),
+                (
+                    "endDateRelativeType",
+                    described(
+                        anchor(),
+                        "What the end counts from: `before_…` back from, `after_…` forward from check-in or check-out, `…_time` that time \
+                            itself. Null or left out: no end, and then there must be a `startDateRelativeType`.",
+                    ),
+                ),
+                (
+                    "daysAfter",
+                    described(number(), "How many units the end is away from what it counts from, whichever way. Null or left out: 0."),
+                ),
+                (
+                    "daysAfterTimeUnit",
+                    described(
+                        unit(),
+                        "Unit of `daysAfter`: `day` is the same time of the property's on another date, `hour` an hour that passes. \
+                            Null or left out: `day`.",
+                    ),
+                ),
             ],
             Self::Seasonal => {
                 let window = json!({
                     "type": "object",
-                    "properties": { "startDate": date(), "endDate": date() },
+                    "properties": {
+                        "startDate": described(date(), "The first night of the season, included; not after `endDate`."),
+                        "endDate": described(date(), "The last night of the season, included."),
+                    },
                     "required": ["startDate", "endDate"],
                     "additionalProperties": false,
                 });
-                vec![("seasonalWindows", json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": window }))]
+                let windows = json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": window });
+                vec![("seasonalWindows", described(windows, "Seasons, at least one: a night of the stay must lie in any of them."))]
             }
-            Self::LengthOfStay => vec![("lengthOfStayFromDays", number()), ("lengthOfStayToDays", number())],
+            Self::LengthOfStay => vec![
+                (
+                    "lengthOfStayFromDays",
+                    described(number(), "Shortest stay in nights, not above `lengthOfStayToDays`. Null or left out: no bound."),
+                ),
+                (
+                    "lengthOfStayToDays",
+                    described(number(), "Longest stay in nights, not below `lengthOfStayFromDays`. Null or left out: no bound."),
+                ),
+            ],
             Self::BookingSource => vec![
-                ("sourceRuleType", json!({ "type": "string", "enum": ["only_selected", "all_except_selected"] })),
-                ("includedBookingSources", channels()),
-                ("excludedBookingSources", channels()),
+                (
+                    "sourceRuleType",
+                    described(
+                        json!({ "type": "string", "enum": ["only_selected", "all_except_selected"] }),
+                        "Which list counts: `only_selected` shows the manual for `includedBookingSources` alone, `all_except_selected` for \
+                            all but `excludedBookingSources`.",
+                    ),
+                ),
+                (
+                    "includedBookingSources",
+                    described(
+                        channels(),
+                        "Booking channels, such as `direct`, whose guests see the manual: at least one for `only_selected`.",
+                    ),
+                ),
+                (
+                    "excludedBookingSources",
+                    described(channels(), "Booking channels, such as `direct`, whose guests do not see the manual. May be empty."),
+                ),
             ],
             Self::VerificationStatus => {
                 let status = json!({ "type": "string", "enum": VerificationStatus::ALL.map(VerificationStatus::name) });
-                vec![("verificationStatuses", json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": status }))]
+                let statuses = json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": status });
+                vec![(
+                    "verificationStatuses",
+                    described(statuses, "How far the guest's identity must have been verified: any one of these, at least one."),
+                )]
             }
         }
     }
@@ -262,13 +329,22 @@ impl JsonSchema for VisibilityRules {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let mut known = Map::new();
-        known.insert("ruleCategory".into(), json!({ "type": "string", "enum": Category::ALL.map(Category::name) }));
+        known.insert(
+            "ruleCategory".into(),
+            described(
+                json!({ "type": "string", "enum": Category::ALL.map(Category::name) }),
+                "What the rule looks at; it decides which of the other fields are read.",
+            ),
+        );
         let mut shapes = Vec::new();
         for category in Category::ALL {
             let mut own = Map::new();
-            for (name, schema) in category.fields() {
+            for (name, mut schema) in category.fields() {
+                let description = schema.as_object_mut().and_then(|schema| schema.remove("description")).unwrap_or_default();
+                let description =
+                    format!("{} Read where `ruleCategory` is `{}`.", description.as_str().unwrap_or_default(), category.name());
                 // Of whatever type: in a rule of another category nobody reads it.
-                known.insert(name.into(), json!({ "description": format!("Read where ruleCategory is {}.", category.name()) }));
+                known.insert(name.into(), described(json!({}), &description));
                 own.insert(name.into(), if category.required().contains(&name) { schema } else { or_null(schema) });
             }
             shapes.push(json!({
@@ -291,8 +367,6 @@ impl JsonSchema for VisibilityRules {
         }));
         schemars::json_schema!({
             "type": "array",
-            "description": "All of them must hold; none means always visible. At most one of a category. \
-                A rule keeps the fields of its category, others are ignored.",
             "maxItems": Category::ALL.len(),
             "items": {
                 "type": "object",
@@ -303,6 +377,12 @@ impl JsonSchema for VisibilityRules {
             },
         })
     }
+}
+
+/// The same, saying what it is for.
+fn described(mut schema: Value, description: &str) -> Value {
+    schema["description"] = description.into();
+    schema
 }
 
 /// The same, or null, which is as good as leaving the field out.

@@ -87,10 +87,14 @@ impl JsonSchema for Expiry {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "name": "Channel manager", "permissions": ["view_properties", "view_reservations"] }))]
 struct CreateApiKey {
+    /// Id of the organization that the key acts in.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+    /// What the key is for, to tell it from others in the list.
     name: Label,
+    /// What the key may do, across the whole organization: permissions such as `view_properties`, each of which counts once.
     permissions: Vec<Permission>,
+    /// Moment at which the key stops working by itself. Null or left out: never; a moment that has passed is refused.
     #[serde(default)]
     expires_at: Option<Expiry>,
 }
@@ -98,6 +102,7 @@ struct CreateApiKey {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OfOrganization {
+    /// Id of the organization whose list is read.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
 }
@@ -105,8 +110,10 @@ struct OfOrganization {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OneApiKey {
+    /// Id of the organization that the key acts in.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+    /// Id of the API key to revoke; it stops working with the next request.
     api_key_id: Uuid,
 }
 
@@ -114,10 +121,12 @@ struct OneApiKey {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "graceSeconds": 86_400 }))]
 struct RotateApiKey {
+    /// Id of the organization that the key acts in.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+    /// Id of the API key that gets another token; its subscriptions and limits go on.
     api_key_id: Uuid,
-    /// For how long the token there is stays good beside the new one; a day if left out.
+    /// For how many seconds the token there is stays good beside the new one, at most 604800 (7 days). Null or left out: 86400, a day.
     #[serde(default)]
     #[schemars(range(max = 604_800))]
     grace_seconds: Option<u32>,
@@ -150,24 +159,35 @@ impl ApiKeyView {
     "propertyIds": null, "isActive": true, "isTwoFactorEnrolled": true
 }))]
 struct PutMember {
+    /// Id of the organization that the member is of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+    /// Id of the member, chosen by the caller. One that is known is replaced, another one is created.
     member_id: Uuid,
+    /// What the member is called; may be empty.
     name: Label,
+    /// The member's own mail address.
     email: EmailAddress,
+    /// What the member may do: permissions such as `modify_guides`. A token of theirs may do no more.
     permissions: Vec<Permission>,
-    /// Not to be left out: what is meant by its absence would be a guess between everything and nothing.
+    /// Ids of the properties that the member reaches, at most 25,000; null is every property, `[]` none. It cannot be left out, because
+    /// that would be a guess between the two.
     #[schemars(length(max = 25_000))]
     property_ids: Field<Option<Vec<Uuid>>>,
+    /// Whether the member may act at all. `false` stops their tokens with the next request and disables their webhook subscriptions.
     is_active: bool,
+    /// Whether the member has enrolled in two-factor authentication. Where the organization requires it, tokens of members who have not are
+    /// refused.
     is_two_factor_enrolled: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OneMember {
+    /// Id of the organization that the member is of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+    /// Id of the member to remove; their tokens stop working with the next request.
     member_id: Uuid,
 }
 
@@ -194,9 +214,12 @@ impl MemberView {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "name": "Zap", "redirectUris": ["https://client.example/callback"] }))]
 struct PutApp {
+    /// Id of the OAuth app, chosen by the caller. One that is known is replaced, another one is created.
     #[serde(skip_serializing)]
     oauth_app_id: Uuid,
+    /// What the app is called where people are asked to connect it; may be empty.
     name: Label,
+    /// Addresses that the app may be sent back to, each an absolute http or https URL. Replaces the whole list.
     redirect_uris: Vec<HttpUrl>,
 }
 
@@ -217,11 +240,16 @@ struct AppView {
     "permissions": ["view_properties"]
 }))]
 struct CreateToken {
+    /// Id of the organization that the token acts in.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+    /// Id of the member who authorizes the app: the token reaches their properties. An unknown one is a 404.
     member_id: Uuid,
+    /// Id of the OAuth app that the token is for. An unknown one is a 404.
     oauth_app_id: Uuid,
+    /// What the token may do, as far as the member still holds it: permissions such as `view_reservations`.
     permissions: Vec<Permission>,
+    /// Moment at which the token stops working by itself. Null or left out: never; a moment that has passed is refused.
     #[serde(default)]
     expires_at: Option<Expiry>,
 }
@@ -237,9 +265,12 @@ struct TokenView {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OneConnection {
+    /// Id of the organization that the member is of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+    /// Id of the OAuth app to disconnect.
     oauth_app_id: Uuid,
+    /// Id of the member it is disconnected from; other members stay connected.
     member_id: Uuid,
 }
 

@@ -228,84 +228,201 @@ impl Kind {
         for reference in self.references() {
             // What was deleted since reads as pointing at nothing.
             if properties[reference.field]["type"] == "string" {
-                properties[reference.field] = or_null(id());
+                properties[reference.field] = or_null(properties[reference.field].take());
             }
         }
         json!({ "type": "object", "required": required, "properties": properties, "examples": [self.example()] })
     }
 
+    /// The fields that must be there, and every field with the JSON Schema of its value, which says what it is for.
     fn fields(self) -> (Vec<&'static str>, Value) {
         match self {
             Self::Property => (
                 vec!["name", "timezone", "country"],
                 json!({
-                    "name": text(), "timezone": { "type": "string", "format": "time-zone" },
-                    "country": { "type": "string", "format": "country" }, "propertyGroupId": or_null(id()),
-                    "tagIds": or_null(json!({ "type": "array", "items": id(), "maxItems": 1000 })), "address": { "type": ["string", "object", "null"] },
-                    "checkInTime": or_null(time_of_day()), "checkOutTime": or_null(time_of_day()),
-                    "latitude": or_null(json!({ "type": "number", "minimum": -90, "maximum": 90 })),
-                    "longitude": or_null(json!({ "type": "number", "minimum": -180, "maximum": 180 })),
-                    "photoUrl": or_null(json!({ "type": "string", "format": "https-url", "maxLength": 2048 })),
-                    "wifiName": or_null(text()), "wifiPassword": or_null(text()),
+                    "name": said(text(), "What the property is called; may be empty."),
+                    "timezone": said(
+                        json!({ "type": "string", "format": "time-zone" }),
+                        "IANA time zone, such as `Europe/Madrid`; dates and times of its stays are read in it.",
+                    ),
+                    "country": said(json!({ "type": "string", "format": "country" }), "Country it is in, as a two-letter code such as `ES`."),
+                    "propertyGroupId": said(or_null(id()), "Id of the one group it belongs to; null: none."),
+                    "tagIds": said(
+                        or_null(json!({ "type": "array", "items": id(), "maxItems": 1000 })),
+                        "Ids of the tags it has; null is as good as none.",
+                    ),
+                    "address": said(
+                        json!({ "type": ["string", "object", "null"] }),
+                        "Where it is, in one text or in parts of the platform's own; guests see it.",
+                    ),
+                    "checkInTime": said(
+                        or_null(time_of_day()),
+                        "Time of day from which guests may come, in its time zone. Null counts as the start of the day.",
+                    ),
+                    "checkOutTime": said(
+                        or_null(time_of_day()),
+                        "Time of day by which guests must have left, in its time zone. Null counts as the end of the day.",
+                    ),
+                    "latitude": said(
+                        or_null(json!({ "type": "number", "minimum": -90, "maximum": 90 })),
+                        "Degrees north of the equator, negative to the south.",
+                    ),
+                    "longitude": said(
+                        or_null(json!({ "type": "number", "minimum": -180, "maximum": 180 })),
+                        "Degrees east of Greenwich, negative to the west.",
+                    ),
+                    "photoUrl": said(
+                        or_null(json!({ "type": "string", "format": "https-url", "maxLength": 2048 })),
+                        "Address of a photo of it, an absolute https URL.",
+                    ),
+                    "wifiName": said(or_null(text()), "Name of its wireless network."),
+                    "wifiPassword": said(
+                        or_null(text()),
+                        "Password of its wireless network. No read of the public interface returns it, and no webhook.",
+                    ),
                     "customFields": { "description": "A text or a number for each custom field, by its id." },
                 }),
             ),
             Self::Reservation => (
                 vec!["propertyId", "status", "channel", "bookedAt", "checkIn", "checkOut", "guest"],
                 json!({
-                    "propertyId": or_null(id()), "status": one_of(&ReservationStatus::ALL.map(ReservationStatus::name)),
-                    "channel": { "type": "string", "minLength": 1, "maxLength": 200 }, "bookedAt": timestamp(), "checkIn": date(), "checkOut": date(),
+                    "propertyId": said(or_null(id()), "Id of the property that is stayed in; null while it is not known."),
+                    "status": said(
+                        one_of(&ReservationStatus::ALL.map(ReservationStatus::name)),
+                        "Where the reservation stands; guests of a cancelled one are shown no steps and no manuals.",
+                    ),
+                    "channel": said(
+                        json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
+                        "Identifier of the booking channel, such as `direct`; rules of steps and manuals name it.",
+                    ),
+                    "bookedAt": said(timestamp(), "When it was booked; lead times count from it."),
+                    "checkIn": said(date(), "The first day of the stay."),
+                    "checkOut": said(date(), "The day on which the guests leave."),
                     "guest": {
                         "type": "object",
+                        "description": "The guest who booked.",
                         "properties": {
-                            "firstName": or_null(text()), "lastName": or_null(text()), "email": or_null(text()),
-                            "phone": or_null(text()), "language": or_null(json!({ "type": "string", "format": "language" })),
+                            "firstName": said(or_null(text()), "Given name of the guest."),
+                            "lastName": said(or_null(text()), "Family name of the guest."),
+                            "email": said(or_null(text()), "The guest's mail address."),
+                            "phone": said(or_null(text()), "The guest's phone number."),
+                            "language": said(
+                                or_null(json!({ "type": "string", "format": "language" })),
+                                "Language the guest is addressed in, as a BCP 47 tag. Null: English.",
+                            ),
                         },
                     },
-                    "isReturningGuest": or_null(flag()), "adults": or_null(count()), "children": or_null(count()),
-                    "verificationStatus": or_null(one_of(&VerificationStatus::ALL.map(VerificationStatus::name))),
+                    "isReturningGuest": said(or_null(flag()), "Whether the guest stayed before; some steps pass over those. Null: no."),
+                    "adults": said(or_null(count()), "How many adults come; null while it is not known."),
+                    "children": said(or_null(count()), "How many children come; null while it is not known."),
+                    "verificationStatus": said(
+                        or_null(one_of(&VerificationStatus::ALL.map(VerificationStatus::name))),
+                        "How far the guest's identity has been verified; rules of manuals look at it. Null: `unverified`.",
+                    ),
                 }),
             ),
             Self::Task => (
                 vec!["propertyId", "title", "status"],
                 json!({
-                    "propertyId": id(), "title": text(), "status": one_of(&["open", "in_progress", "completed", "cancelled"]),
-                    "assigneeId": or_null(id()), "dueAt": or_null(timestamp()), "departmentId": or_null(id()),
+                    "propertyId": said(id(), "Id of the property that the task is about."),
+                    "title": said(text(), "What is to be done; may be empty."),
+                    "status": said(
+                        one_of(&["open", "in_progress", "completed", "cancelled"]),
+                        "Where the task stands; entering a status other than `open` fires that event.",
+                    ),
+                    "assigneeId": said(or_null(id()), "Id of whoever is to do it; another one fires `task.assigned`. Null: nobody yet."),
+                    "dueAt": said(or_null(timestamp()), "By when it is to be done; null: no deadline."),
+                    "departmentId": said(or_null(id()), "Id of the department that it is for; null: none."),
                 }),
             ),
             Self::Device => (
                 vec!["propertyId", "name", "deviceType", "vendor", "isOnline"],
                 json!({
-                    "propertyId": id(), "name": text(), "deviceType": one_of(&["lock", "thermostat", "noise_sensor", "hub"]),
-                    "vendor": text(), "isOnline": flag(), "isArchived": or_null(flag()), "reconnectsAtOnce": or_null(flag()),
+                    "propertyId": said(id(), "Id of the property that the device is in."),
+                    "name": said(text(), "What the device is called; may be empty."),
+                    "deviceType": said(one_of(&["lock", "thermostat", "noise_sensor", "hub"]), "What sort of device it is."),
+                    "vendor": said(text(), "Who makes the device, or connects it."),
+                    "isOnline": said(flag(), "Whether the device can be reached; changes fire `device.offline` and `device.reconnected`."),
+                    "isArchived": said(or_null(flag()), "Whether the device has been put away; it fires nothing then. Null: no."),
+                    "reconnectsAtOnce": said(
+                        or_null(flag()),
+                        "Whether `device.reconnected` fires as soon as the device is back, not once it has been for a while. Null: no.",
+                    ),
                 }),
             ),
             Self::Review => (
                 vec!["propertyId", "source", "submittedAt"],
                 json!({
-                    "propertyId": id(), "source": one_of(&["portal_survey", "pms"]), "submittedAt": timestamp(),
-                    "reservationId": or_null(id()), "overallRating": or_null(rating()),
-                    "categoryRatings": { "type": ["object", "null"], "additionalProperties": or_null(rating()) },
-                    "publicText": or_null(long_text()), "privateReview": or_null(long_text()),
-                    "photoKeys": { "type": ["array", "null"], "items": { "type": "string" }, "maxItems": 100 },
+                    "propertyId": said(id(), "Id of the property that the review is about."),
+                    "source": said(
+                        one_of(&["portal_survey", "pms"]),
+                        "Where it was given: the guest portal's survey, or a property-management system.",
+                    ),
+                    "submittedAt": said(timestamp(), "When the guest gave the review."),
+                    "reservationId": said(or_null(id()), "Id of the reservation that it is about; null where that is not known."),
+                    "overallRating": said(or_null(rating()), "The rating as a whole, from 1 to 5; null where none was given."),
+                    "categoryRatings": said(
+                        json!({ "type": ["object", "null"], "additionalProperties": or_null(rating()) }),
+                        "A rating from 1 to 5 for each category, by its name; null where none was given.",
+                    ),
+                    "publicText": said(or_null(long_text()), "What the guest wrote for everyone, up to 20,000 characters."),
+                    "privateReview": said(
+                        or_null(long_text()),
+                        "What the guest wrote for the host alone, up to 20,000 characters. Returned only to those who hold `view_analytics`.",
+                    ),
+                    "photoKeys": said(
+                        json!({ "type": ["array", "null"], "items": { "type": "string" }, "maxItems": 100 }),
+                        "Where the guest's photos lie, at most 100. Reads return short-lived `photoUrls` in their place.",
+                    ),
                 }),
             ),
-            Self::Workflow => (vec!["name"], json!({ "name": text(), "draftNodes": nodes(), "liveNodes": nodes() })),
+            Self::Workflow => (
+                vec!["name"],
+                json!({
+                    "name": said(text(), "What the workflow is called; may be empty."),
+                    "draftNodes": said(nodes(), "The nodes of the version that is being edited; null: there is none."),
+                    "liveNodes": said(nodes(), "The nodes of the version that runs; null: there is none."),
+                }),
+            ),
             Self::WorkflowStepRun => (
                 vec!["workflowId", "nodeId", "occurredAt"],
                 json!({
-                    "workflowId": id(), "nodeId": text(), "occurredAt": timestamp(),
-                    "recordType": or_null(one_of(&["reservation", "task", "review", "device", "upsell"])), "recordId": or_null(id()),
+                    "workflowId": said(id(), "Id of the workflow that ran."),
+                    "nodeId": said(text(), "Id of the node that ran, as the workflow has it."),
+                    "occurredAt": said(timestamp(), "When the node ran; the run fires `workflow.step` once."),
+                    "recordType": said(
+                        or_null(one_of(&["reservation", "task", "review", "device", "upsell"])),
+                        "What sort of record the run was about; null where it had none.",
+                    ),
+                    "recordId": said(or_null(id()), "Id of the record that the run was about; null where it had none."),
                 }),
             ),
-            Self::PaymentAccount => {
-                (vec!["name", "isActive", "isDefault"], json!({ "name": text(), "isActive": flag(), "isDefault": flag() }))
-            }
-            Self::CustomUrl => (vec!["host", "isGuestPortal"], json!({ "host": text(), "isGuestPortal": flag() })),
-            Self::Image => (vec!["url"], json!({ "url": { "type": "string", "format": "http-url" } })),
+            Self::PaymentAccount => (
+                vec!["name", "isActive", "isDefault"],
+                json!({
+                    "name": said(text(), "What the account is called; may be empty."),
+                    "isActive": said(flag(), "Whether the account can be charged; steps cannot name one that is not active."),
+                    "isDefault": said(flag(), "Whether steps that name no account charge this one."),
+                }),
+            ),
+            Self::CustomUrl => (
+                vec!["host", "isGuestPortal"],
+                json!({
+                    "host": said(text(), "Host name of the domain, such as `stay.example.com`."),
+                    "isGuestPortal": said(flag(), "Whether guest portals are served there; brandings can use no other."),
+                }),
+            ),
+            Self::Image => (
+                vec!["url"],
+                json!({ "url": said(json!({ "type": "string", "format": "http-url" }), "Address of the image, an absolute http or https URL.") }),
+            ),
             Self::Instruction => (
                 vec!["scopeId", "title", "position"],
-                json!({ "scopeId": id(), "title": text(), "position": { "type": "integer", "minimum": 0 } }),
+                json!({
+                    "scopeId": said(id(), "Id of the property, group or tag whose guests it is for."),
+                    "title": said(text(), "What the guest is to do; may be empty."),
+                    "position": said(json!({ "type": "integer", "minimum": 0 }), "Zero-based place among the instructions of its scope."),
+                }),
             ),
             Self::PropertyGroup
             | Self::Tag
@@ -318,7 +435,7 @@ impl Kind {
             | Self::TaskTemplate
             | Self::Department
             | Self::Shift
-            | Self::ClockedShift => (vec!["name"], json!({ "name": text() })),
+            | Self::ClockedShift => (vec!["name"], json!({ "name": said(text(), "What it is called; may be empty.") })),
         }
     }
 
@@ -349,6 +466,12 @@ impl Kind {
         example["updatedAt"] = "2026-11-21T09:30:00.000Z".into();
         example
     }
+}
+
+/// The same, saying what it is for.
+fn said(mut schema: Value, description: &str) -> Value {
+    schema["description"] = description.into();
+    schema
 }
 
 fn id() -> Value {
@@ -396,7 +519,11 @@ fn nodes() -> Value {
         "type": ["array", "null"],
         "items": {
             "type": "object", "required": ["id", "nodeType", "label"],
-            "properties": { "id": text(), "nodeType": text(), "label": text() },
+            "properties": {
+                "id": said(text(), "Id of the node, unique in its workflow."),
+                "nodeType": said(text(), "What the node does; one of `external_automation` is a step that webhooks can be told of."),
+                "label": said(text(), "What the node is called; lists of steps show it."),
+            },
         },
     })
 }

@@ -26,9 +26,10 @@ store::statements! {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "reservationIds": ["0192f0c1-2345-7abc-8def-0123456789ab"] }))]
 struct CreateGuestLinks {
+    /// Id of the organization that the reservations are of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// One that is named twice is answered twice.
+    /// Ids of the reservations whose links are wanted, at most 1000; one that is named twice is answered twice, an unknown one is a 404.
     #[schemars(length(max = 1_000))]
     reservation_ids: Vec<Uuid>,
 }

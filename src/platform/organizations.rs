@@ -42,15 +42,22 @@ const ENGLISH: &str = "en";
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = serde_json::json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es", "fr"] }))]
 struct PutOrganization {
+    /// Id of the organization, chosen by the caller. One that is known is changed, another one is created.
     organization_id: Uuid,
-    /// Not to be left out where the organization is created.
+    /// What the organization is called; may be empty. Required where the organization is created; null or left out keeps it.
     #[serde(default)]
     name: Option<Label>,
+    /// Country whose numbering plan phone numbers without a prefix are read by, as a two-letter code. `US` where a create leaves it out;
+    /// null or left out otherwise keeps it.
     #[serde(default)]
     country: Option<Country>,
+    /// Languages that guest-facing texts are translated into, as BCP 47 tags; replaces the whole list, English is always one. Null or left
+    /// out keeps it.
     #[serde(default)]
     #[schemars(length(max = 100))]
     languages: Option<Vec<Language>>,
+    /// Whether members must have enrolled in two-factor authentication for their OAuth tokens to work. `false` where a create leaves it
+    /// out; null or left out otherwise keeps it.
     #[serde(default)]
     is_two_factor_required: Option<bool>,
 }
@@ -58,6 +65,7 @@ struct PutOrganization {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct GetOrganization {
+    /// Id of the organization to read.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
 }
@@ -65,6 +73,7 @@ struct GetOrganization {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct EraseOrganization {
+    /// Id of the organization to erase, with everything of it. One that is not there is no error.
     organization_id: Uuid,
 }
 

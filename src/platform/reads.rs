@@ -69,14 +69,14 @@ pub(super) fn operations() -> Vec<Operation> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListProperties {
-    /// A part of their name, in either case, with or without accents.
+    /// Part of the property's name, in either case, with or without accents. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
-    /// The group they are in.
+    /// Only properties in this property group. An unknown one finds nothing.
     #[serde(default)]
     property_group_id: Option<Uuid>,
-    /// A tag they have.
+    /// Only properties that have this tag. An unknown one finds nothing.
     #[serde(default)]
     tag_id: Option<Uuid>,
 }
@@ -85,22 +85,22 @@ struct ListProperties {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListReservations {
-    /// A part of the guest's name, in either case, with or without accents.
+    /// Part of the guest's name, in either case, with or without accents. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
-    /// The property they are on.
+    /// Only reservations of this property. An unknown one finds nothing.
     #[serde(default)]
     property_id: Option<Uuid>,
-    /// Where they stand.
+    /// Only reservations that are confirmed, tentative or cancelled.
     #[serde(default)]
     #[schemars(schema_with = "status")]
     status: Option<ReservationStatus>,
-    /// The first day of check-in that is wanted.
+    /// Only reservations that check in on this day or later.
     #[serde(default)]
     #[schemars(schema_with = "date")]
     check_in_from: Option<String>,
-    /// The last day of check-in that is wanted.
+    /// Only reservations that check in on this day or earlier.
     #[serde(default)]
     #[schemars(schema_with = "date")]
     check_in_to: Option<String>,

@@ -91,24 +91,44 @@ impl JsonSchema for Sync {
             "additionalProperties": false,
             "required": ["organizationId", "records"],
             "properties": {
-                "organizationId": { "type": "string", "format": "uuid" },
-                "isInitialSync": { "type": ["boolean", "null"], "description": "History: fires no events." },
-                "dryRun": { "type": ["boolean", "null"], "description": "Judges everything and applies nothing; answers as if it had." },
+                "organizationId": { "type": "string", "format": "uuid", "description": "Id of the organization that the records are of." },
+                "isInitialSync": {
+                    "type": ["boolean", "null"],
+                    "description": "Whether the records are history, which fires no events. Null or left out: `false`.",
+                },
+                "dryRun": {
+                    "type": ["boolean", "null"],
+                    "description": "Whether everything is judged and answered as if it were applied, and nothing is. Null or left out: `false`.",
+                },
                 "records": {
                     "type": "array",
+                    "description": "What to insert, replace and delete, in this order, all or nothing. A reference to a record that is \
+                        neither there nor earlier in the list is a 400.",
                     "maxItems": MAX_RECORDS,
                     "items": {
                         "type": "object",
                         "additionalProperties": false,
                         "required": ["kind", "id"],
                         "properties": {
-                            "kind": { "type": "string", "enum": Kind::ALL.map(Kind::name) },
-                            "id": { "type": "string", "format": "uuid" },
+                            "kind": {
+                                "type": "string",
+                                "enum": Kind::ALL.map(Kind::name),
+                                "description": "What the record is; it decides what `data` holds.",
+                            },
+                            "id": {
+                                "type": "string",
+                                "format": "uuid",
+                                "description": "The platform's own id of the record, unique within organization and kind. One that is known is replaced.",
+                            },
                             "data": {
                                 "type": "object",
-                                "description": "At most 64 KiB as JSON, 256 KiB for a review or a workflow. Fields that the kind does not know are kept.",
+                                "description": "The whole record as it is from now on; required unless `isDeleted`. At most 64 KiB as JSON, \
+                                    256 KiB for a review or a workflow. Fields that the kind does not know are kept.",
                             },
-                            "isDeleted": { "type": ["boolean", "null"] },
+                            "isDeleted": {
+                                "type": ["boolean", "null"],
+                                "description": "Whether the record is deleted; what still points at it then points at nothing. Null or left out: `false`.",
+                            },
                         },
                         "allOf": shapes,
                     },
@@ -147,8 +167,10 @@ struct Warning {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OneReservation {
+    /// Id of the organization that the reservation is of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+    /// Id of the reservation whose guest's link is wanted.
     reservation_id: Uuid,
 }
 

@@ -87,23 +87,45 @@ impl Branding {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(rename = "PortalBranding")]
 pub struct BrandingFields {
+    /// Name shown in the header of the portals that use the branding, 1 to 60 characters and not blank. Several brandings may have the
+    /// same.
     pub name: Field<Name60>,
+    /// Internal label of the branding, 1 to 60 characters and not blank. It can be changed, not cleared.
     pub nickname: Field<Name60>,
+    /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six. `#1A1A1A` where a create leaves it out.
     pub text_color: Field<HexColor>,
+    /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are stored as six. `#2563EB` where a create leaves
+    /// it out.
     pub primary_color: Field<HexColor>,
+    /// Colour of what stands beside the primary one, as `#` and three or six hexadecimal digits; three are stored as six. `#64748B` where a
+    /// create leaves it out.
     pub secondary_color: Field<HexColor>,
+    /// Colour of the page behind everything, as `#` and three or six hexadecimal digits; three are stored as six. Null or left out on
+    /// create: the default white page.
     pub background_color: Field<Option<HexColor>>,
+    /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as six. `#F8FAFC` where a create leaves it out.
     pub footer_color: Field<HexColor>,
+    /// Address of the logo for dark headers, an absolute http or https URL. `""` or null clears it.
     pub logo_white_url: Field<Option<HttpUrlOrEmpty>>,
+    /// Address of the host's Facebook page, an absolute http or https URL. `""` or null clears it.
     pub facebook_url: Field<Option<HttpUrlOrEmpty>>,
+    /// Address of the host's LinkedIn page, an absolute http or https URL. `""` or null clears it.
     pub linkedin_url: Field<Option<HttpUrlOrEmpty>>,
+    /// Address of the host's Instagram page, an absolute http or https URL. `""` or null clears it.
     pub instagram_url: Field<Option<HttpUrlOrEmpty>>,
+    /// Whether portals with no branding of their own use this one. `true` takes the flag from the branding that has it, `false` on the
+    /// default branding is a 409; `false` on create.
     pub is_default: Field<bool>,
-    /// Deprecated: accepted and ignored.
+    /// Deprecated: accepted, ignored, and always read as `false`.
     pub show_powered_by: Field<Option<bool>>,
+    /// Id of the custom URL whose domain the branding is served on, as `listCustomUrls` gives it; it must be a guest-portal URL. Null or
+    /// left out on create: the default domain.
     pub custom_url_id: Field<Option<Uuid>>,
+    /// Id of a `portal_branding` translation: the message that guests see at the head of their portal. Null unlinks it; where
+    /// `calloutMessage` is sent too, that text wins.
     pub callout_message_id: Field<Option<Uuid>>,
-    /// English; create only.
+    /// Message that guests see at the head of their portal, in English, up to 2000 characters; it is translated in the background. On
+    /// create only; blank text says nothing.
     pub callout_message: Field<Option<Text2000>>,
 }
 

@@ -182,32 +182,73 @@ impl Portal {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(rename = "Portal")]
 pub struct PortalFields {
+    /// Name of the portal, 1 to 60 characters and not blank. It is unique in the organization, ignoring case and surrounding spaces; one
+    /// that is taken is a 409.
     pub name: Field<Name60>,
+    /// Whether the portal serves properties that get none by themselves, by their group or by a tag. `true` takes the flag from the portal
+    /// that has it, `false` on the only default portal is a 409; `false` on create.
     pub is_default: Field<bool>,
+    /// Mail address that guests can write to. Null clears it.
     pub support_email: Field<Option<EmailAddress>>,
+    /// Number that guests can call, in any common format; without a prefix it is read as of the organization's country. It is stored in
+    /// international form; null clears it, which is refused while `communicationMethod` is `phone`.
     pub support_phone: Field<Option<PhoneNumber>>,
+    /// Number that guests can reach by WhatsApp, in any common format; without a prefix it is read as of the organization's country. Null
+    /// clears it, which is refused while `communicationMethod` is `whatsapp`.
     pub support_whatsapp: Field<Option<PhoneNumber>>,
+    /// Number that guests can send text messages to, in any common format; without a prefix it is read as of the organization's country.
+    /// Null clears it, which is refused while `communicationMethod` is `text`.
     pub support_text_phone: Field<Option<PhoneNumber>>,
+    /// What guests read about getting help, such as when somebody answers: up to 2000 characters. Null clears it.
     pub support_notes: Field<Option<Text2000>>,
+    /// What the contact bubble opens: `whatsapp` needs `supportWhatsapp`, `text` needs `supportTextPhone`, `phone` needs `supportPhone`.
+    /// Null or left out on create: no bubble.
     pub communication_method: Field<Option<CommunicationMethod>>,
+    /// Whether guests are asked to check in before they arrive; `false` shows them no steps. `true` on create.
     pub is_precheckin_enabled: Field<bool>,
+    /// Whether steps run in the fixed order of their types, `sortOrder` deciding only within a group; `false` runs them by `sortOrder`
+    /// alone. `true` on create.
     pub is_precheck_order_automatic: Field<bool>,
+    /// Whether submitted pre-check-ins are held for staff to review; `false` approves them at once. `true` on create; unrelated to house
+    /// manuals.
     pub is_manual_review_enabled: Field<bool>,
+    /// Whether guests may report issues as tickets. `true` on create.
     pub is_ticketing_enabled: Field<bool>,
+    /// Whether guests are asked for a review at check-out. `true` on create.
     pub is_review_request_checkout_enabled: Field<bool>,
+    /// Whether guests may write to the host; `false` removes the chat launcher and refuses their messages. `true` on create.
     pub is_chat_enabled: Field<bool>,
+    /// Whether guests are asked for a review at check-in. `true` on create.
     pub is_review_request_checkin_enabled: Field<bool>,
+    /// Whether a finished pre-check-in is celebrated with confetti. `true` on create.
     pub is_confetti_enabled: Field<bool>,
+    /// Whether guests are reminded of a cart that they left. `true` on create.
     pub is_cart_abandonment_enabled: Field<bool>,
+    /// Whether guests are offered a wallet pass for their stay. `false` also removes door codes from passes already issued, and those stop
+    /// updating; `true` on create.
     pub is_wallet_pass_enabled: Field<bool>,
+    /// Whether guests see the special offer. `false` on create; an offer without copy shows an empty card, so send `specialOfferTitle` and
+    /// `specialOfferCtaText` along.
     pub is_special_offer_active: Field<bool>,
+    /// Where the special offer leads, an absolute http or https URL. Null clears it.
     pub special_offer_url: Field<Option<HttpUrl>>,
+    /// Quick-access tiles that guests do not see; replaces the whole list. `[]` shows all five, and null, which is also what leaving it out
+    /// on create stores, hides every tile except `report_an_issue`.
     #[schemars(length(max = 100))]
     pub excluded_quick_access_types: Field<Option<Vec<Tile>>>,
+    /// Id of the branding that the portal shows; an unknown one is a 404. Null or left out on create: the organization's default branding.
     pub branding_id: Field<Option<Uuid>>,
+    /// Title of the special offer in English, up to 200 characters after trimming; a change is translated anew into every other language.
+    /// Null takes it away, `""` changes nothing; a change needs `manage_organization`.
     pub special_offer_title: Field<Option<Copy200>>,
+    /// What kind of offer it is, in English, up to 200 characters after trimming; a change is translated anew into every other language.
+    /// Null takes it away, `""` changes nothing; a change needs `manage_organization`.
     pub special_offer_type: Field<Option<Copy200>>,
+    /// Call to action of the special offer in English, up to 200 characters after trimming; a change is translated anew into every other
+    /// language. Null takes it away, `""` changes nothing; a change needs `manage_organization`.
     pub special_offer_cta_text: Field<Option<Copy200>>,
+    /// What invites guests to pre-check-in, in English, up to 6000 characters after trimming; a change is translated anew into every other
+    /// language. Null restores the built-in prompt, `""` changes nothing; a change needs `manage_organization`.
     pub precheckin_prompt_message: Field<Option<Copy6000>>,
 }
 

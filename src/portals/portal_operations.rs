@@ -65,7 +65,7 @@ pub(crate) static SUMMARY: Summary = Summary {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListPortals {
-    /// Only portals whose every property the caller holds. No effect for an API key.
+    /// Whether to list only portals whose every property the caller holds; it has no effect for an API key. Left out: every portal.
     #[serde(default)]
     writable_only: Option<bool>,
 }

@@ -34,21 +34,21 @@ enum Choice {
 
 use Choice::{Fixed, Free, NoRetake};
 
-/// Each check, what it leads to by default, and what an organization may make of it.
-const CHECKS: [(&str, FlagAction, Choice); 13] = [
-    ("document_not_official", Fail, Fixed),
-    ("document_expired", Review, Free),
-    ("document_unreadable", Review, Free),
-    ("no_face_on_document", Review, Free),
-    ("face_mismatch", Review, Free),
-    ("selfie_spoof", Fail, Fixed),
-    ("name_mismatch", Review, Free),
-    ("name_unavailable", Review, Fixed),
-    ("name_unconfirmed", Review, Fixed),
-    ("guest_is_local", Ignore, NoRetake),
-    ("guest_underage", Ignore, NoRetake),
-    ("retake_limit", Review, Fixed),
-    ("verification_unavailable", Fail, Fixed),
+/// Each check, what it leads to by default, what an organization may make of it, and what it finds.
+const CHECKS: [(&str, FlagAction, Choice, &str); 13] = [
+    ("document_not_official", Fail, Fixed, "The document is no official identity document."),
+    ("document_expired", Review, Free, "The document has expired."),
+    ("document_unreadable", Review, Free, "The document cannot be read."),
+    ("no_face_on_document", Review, Free, "The document has no photo of its holder."),
+    ("face_mismatch", Review, Free, "The guest's face is not the one on the document."),
+    ("selfie_spoof", Fail, Fixed, "The guest's picture of themselves is not a live one."),
+    ("name_mismatch", Review, Free, "The name on the document is not the guest's on the reservation."),
+    ("name_unavailable", Review, Fixed, "There is no name to compare with the document's."),
+    ("name_unconfirmed", Review, Fixed, "Whether the names are the same could not be made sure of."),
+    ("guest_is_local", Ignore, NoRetake, "The guest lives where the property is."),
+    ("guest_underage", Ignore, NoRetake, "The guest is younger than `minimumGuestAge`, which must be set unless this is `ignore`."),
+    ("retake_limit", Review, Fixed, "The guest has retaken as often as they may."),
+    ("verification_unavailable", Fail, Fixed, "The identity could not be verified at all."),
 ];
 
 /// The check that needs an age.
@@ -69,9 +69,14 @@ impl JsonSchema for IdentityFlagPolicy {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let check = |(name, default, choice): (&str, FlagAction, Choice)| {
+        let check = |(name, default, choice, finding): (&str, FlagAction, Choice, &str)| {
             let allowed = if choice == Fixed { vec![default] } else { vec![Ignore, Review, Fail] };
-            (name.to_owned(), json!({ "type": "string", "enum": allowed, "default": default }))
+            let bound = match choice {
+                Free => "",
+                Fixed => " Only its default is accepted.",
+                NoRetake => " `fail` behaves as `review`.",
+            };
+            (name.to_owned(), json!({ "type": "string", "enum": allowed, "default": default, "description": format!("{finding}{bound}") }))
         };
         schemars::json_schema!({
             "type": "object",
@@ -84,7 +89,7 @@ impl JsonSchema for IdentityFlagPolicy {
 /// What every check leads to under a policy, `fail` written as what it behaves as.
 #[must_use]
 pub fn actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'static str, FlagAction> {
-    let action = |(name, default, choice): (&'static str, FlagAction, Choice)| {
+    let action = |(name, default, choice, _): (&'static str, FlagAction, Choice, &str)| {
         let chosen = policy.and_then(|policy| policy.0.get(name)).copied().unwrap_or(default);
         (name, if choice == NoRetake && chosen == Fail { Review } else { chosen })
     };

@@ -40,23 +40,26 @@ enum Assignment {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListSteps {
-    /// Steps assigned directly to any of these properties.
+    /// Only steps assigned directly to any of these properties; one that reaches a property by a group, tag or portal does not count. With
+    /// other filters, all must hold.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_ids: Option<Vec<Uuid>>,
-    /// Steps assigned to any of these groups.
+    /// Only steps assigned to any of these property groups. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_group_ids: Option<Vec<Uuid>>,
-    /// Steps assigned to any of these portals; a single one also decides the order.
+    /// Only steps assigned to any of these portals. A single one also decides the order; otherwise that of the organization's default
+    /// portal holds.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     portal_settings_ids: Option<Vec<Uuid>>,
-    /// Steps assigned to any of these tags.
+    /// Only steps assigned to any of these tags. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     tag_ids: Option<Vec<Uuid>>,
-    /// Steps with at least one assignment, or with none.
+    /// `assigned`: only steps with at least one assignment; `unassigned`: only steps with none, which together with any filter by id finds
+    /// nothing. Left out: both.
     #[serde(default)]
     assignment: Option<Assignment>,
 }

@@ -81,21 +81,23 @@ pub struct Condition {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QuestionInput {
-    /// Of a question to keep; a question without it is created.
+    /// Id of a question of this step to keep, with its answers. Left out or null: a new question; an id that is not of the step, and any id
+    /// on create, is a 400.
     #[serde(default)]
     pub id: Option<Uuid>,
-    /// How it is answered; a kept question keeps its kind.
+    /// How the question is answered: by one option, by any number of options, by a text, or by yes or no. A kept question keeps its kind.
     pub kind: QuestionKind,
-    /// A `precheck_question` translation.
+    /// Id of a `precheck_question` translation: what is asked. Linking a new or another one needs `modify_tasks`.
     pub text_ml_text_id: Uuid,
-    /// False where it is left out.
+    /// Whether the step is incomplete until the question is answered. Null or left out: `false`.
     #[serde(default)]
     pub is_required: Option<bool>,
-    /// At least one for a question to select from.
+    /// What can be chosen, in order. `single_select` and `multi_select` need at least one, `free_form_input` has none, and `yes_no` has two
+    /// that the server makes. Options left out of a kept question are deleted.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub options: Option<Vec<OptionInput>>,
-    /// None where they are left out.
+    /// When the question is asked: any one condition that holds shows it. Null, `[]` or left out: always.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     pub conditions: Option<Vec<ConditionInput>>,
@@ -105,13 +107,14 @@ pub struct QuestionInput {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionInput {
-    /// Of an option to keep; an option without it is created.
+    /// Id of an option of this question to keep. Left out or null: a new option; an id that is not of the question is a 400.
     #[serde(default)]
     pub id: Option<Uuid>,
-    /// A `precheck_question` translation.
+    /// Id of a `precheck_question` translation: what the option is called. Required for `single_select` and `multi_select`, refused for
+    /// `yes_no`; linking a new or another one needs `modify_tasks`.
     #[serde(default)]
     pub name_ml_text_id: Option<Uuid>,
-    /// As read, for the options of a kept yes-or-no question.
+    /// Read-only: what an option of a kept `yes_no` question stands for. Send it as it was read, or leave it out.
     #[serde(default)]
     pub answer: Option<YesNo>,
 }
@@ -120,14 +123,17 @@ pub struct OptionInput {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConditionInput {
-    /// An option of an earlier question that is kept.
+    /// Id of an option of an earlier question that is kept: the condition holds when the guest has chosen it. Send either this or both
+    /// indexes.
     #[serde(default)]
     pub option_id: Option<Uuid>,
-    /// Zero-based place of an earlier question.
+    /// Zero-based position in `questions` of an earlier question of the same request, to point at an option that has no id yet. Goes with
+    /// `optionIndex`.
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub question_index: Option<u32>,
-    /// Zero-based place of its option; of a yes-or-no question, 0 is yes and 1 is no.
+    /// Zero-based position of the option in that question's `options`; of a `yes_no` question 0 is yes and 1 is no. Goes with
+    /// `questionIndex`.
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub option_index: Option<u32>,

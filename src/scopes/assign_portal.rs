@@ -25,8 +25,10 @@ store::statements! {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "portalSettingsId": "0192f0c1-2345-7abc-8def-0123456789ab" }))]
 struct AssignPortal {
+    /// Id of the property that gets the portal.
     property_id: Uuid,
-    /// The portal; null clears the assignment.
+    /// Id of the portal to assign directly, in place of the one there; an unknown one is a 404. Null clears the assignment, so that the
+    /// property gets the portal of its group, of a tag, or the default one.
     portal_settings_id: Field<Option<Uuid>>,
 }
 

@@ -21,7 +21,9 @@ use crate::{manuals, precheck};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OfEntity {
+    /// What `entityId` is the id of: a step, a manual or a portal.
     entity_type: EntityType,
+    /// Id of the step, manual or portal whose assignments are read. An unknown one, or one of another type, has four empty lists.
     entity_id: Uuid,
 }
 
@@ -33,17 +35,27 @@ struct OfEntity {
     "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"]
 }))]
 struct WriteScopes {
+    /// What `entityId` is the id of: a step, a manual or a portal. Writing those of a manual also needs `modify_guides`.
     entity_type: EntityType,
+    /// Id of the step, manual or portal whose assignments are written; an unknown one is a 404.
     entity_id: Uuid,
+    /// Ids of properties to assign directly, or to take away; a property that is assigned to a portal leaves the one it had.
+    /// `updateEntityScopes` takes a list that is left out as empty; adding and removing leave it alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     property_ids: Field<Vec<Uuid>>,
+    /// Ids of property groups, whose properties are all reached. `updateEntityScopes` takes a list that is left out as empty; adding and
+    /// removing leave it alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     property_group_ids: Field<Vec<Uuid>>,
+    /// Ids of tags: every property that has one is reached. `updateEntityScopes` takes a list that is left out as empty; adding and
+    /// removing leave it alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     tag_ids: Field<Vec<Uuid>>,
+    /// Ids of portals: every property that one serves is reached. For steps only; refused for manuals and portals unless empty.
+    /// `updateEntityScopes` takes a list that is left out as empty; adding and removing leave it alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     portal_settings_ids: Field<Vec<Uuid>>,

@@ -54,10 +54,10 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Search {
-    /// A part of a name or some words of it, in either case, with or without accents.
+    /// Part of a name or some words of it, in either case, with or without accents: 1 to 200 characters.
     #[schemars(length(min = 1, max = 200), extend("x-trimmed" = true))]
     query: String,
-    /// How many results at the most.
+    /// How many results at the most, the best matches first.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 50))]
     limit: usize,

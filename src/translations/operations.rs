@@ -20,10 +20,13 @@ use crate::operation::{Basis, ById, Needs, Operation};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "sourceTable": "portal_branding", "text": "Welcome to Barcelona" }))]
 struct CreateTranslation {
-    /// What the text belongs to.
+    /// What sort of thing is going to link the text, such as `precheck_step_detail` for a step's texts; nothing of another sort can link
+    /// it.
     source_table: SourceTable,
+    /// The text that guests read, 1 to 6000 characters and not blank, stored exactly as sent. What links it may allow less.
     text: Text6000,
-    /// The language the text is in; English where it is left out.
+    /// Language that the text is in, as a BCP 47 tag. Null or left out: English, which is translated into the organization's other
+    /// languages in the background.
     #[serde(default)]
     language: Option<Language>,
 }
@@ -42,9 +45,11 @@ struct Translation {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "text": "Bienvenue à Barcelone" }))]
 struct SetEntry {
+    /// Id of the translation whose text is written.
     id: Uuid,
-    /// A BCP 47 tag.
+    /// Language to write, as a BCP 47 tag such as `fr` or `pt-BR`. A new English text has the machine-translated languages translated anew.
     language: String,
+    /// The text in that language, 1 to 6000 characters and not blank, stored exactly as sent. What shows it may allow less.
     text: Text6000,
 }
 

@@ -55,9 +55,10 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OneDelivery {
-    /// The subscription.
+    /// Id of the subscription that the delivery is of.
     id: Uuid,
-    /// Its delivery.
+    /// Id of the delivery to send again, as `listWebhookDeliveries` gives it; its `webhook-id` stays the same. One that is pending is a
+    /// 409.
     delivery_id: Uuid,
 }
 
@@ -65,9 +66,9 @@ struct OneDelivery {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "since": "2026-11-21T08:00:00.000Z" }))]
 struct RedeliverFailed {
-    /// The subscription.
+    /// Id of the subscription whose failed deliveries are sent again.
     id: Uuid,
-    /// Deliveries that were made before are left alone.
+    /// Moment from which on failed deliveries are sent again, by when they were made; older ones are left alone.
     since: Moment,
 }
 

@@ -167,11 +167,13 @@ pub(super) struct Stored {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SentFilters {
-    /// Properties whose events are wanted; none means every property the credential can see.
+    /// Ids of the properties whose events are wanted, at most 100; one out of reach is a 404. Null, `[]` or left out: every property the
+    /// credential can see. Refused with `workflow.step`.
     #[serde(default)]
     #[schemars(length(max = 100))]
     property_ids: Option<Vec<Uuid>>,
-    /// For `workflow.step`, and required there: `<workflow id>:<node id>`.
+    /// The step whose runs are wanted, as `<workflow id>:<node id>`, which `listWorkflowZapierSteps` gives. Required with `workflow.step`,
+    /// refused with any other event; an unknown one is a 404.
     #[serde(default)]
     #[schemars(length(max = 1100))]
     workflow_step: Option<String>,
@@ -184,11 +186,12 @@ struct SentFilters {
     "filters": { "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"] }
 }))]
 struct CreateWebhookSubscription {
-    /// The one event to be told of.
+    /// The one event to be told of. Each needs the permission to read what it is about; `workflow.step` needs an OAuth connection.
     #[schemars(schema_with = "event_name")]
     event: Event,
-    /// Where deliveries are posted: https, no userinfo, no private host.
+    /// Where deliveries are posted: an https URL without a user name or password whose host is not private or loopback.
     target_url: TargetUrl,
+    /// Which of the event's occurrences are wanted. Null or left out: all that the credential can see.
     #[serde(default)]
     filters: Option<SentFilters>,
 }
@@ -206,10 +209,11 @@ struct EventAndFilters {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DeleteWebhookSubscriptions {
-    /// The subscription of this id.
+    /// Id of the one subscription to delete. Send exactly one of `id` and `target_url`.
     #[serde(default)]
     id: Option<Uuid>,
-    /// Every subscription that posts to exactly this URL, whatever its event.
+    /// Delete every subscription of the credential that posts to exactly this URL, whatever its event. Send exactly one of `id` and
+    /// `target_url`.
     #[serde(default)]
     #[schemars(length(max = 2048))]
     target_url: Option<String>,
@@ -219,9 +223,10 @@ struct DeleteWebhookSubscriptions {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "graceSeconds": 3600 }))]
 struct RotateWebhookSecret {
-    /// Which subscription's.
+    /// Id of the subscription that gets a new signing secret.
     id: Uuid,
-    /// For how long the secret there is goes on signing beside the new one; a day if left out.
+    /// For how many seconds the secret there is goes on signing beside the new one, at most 604800 (7 days). Null or left out: 86400, a
+    /// day.
     #[serde(default)]
     #[schemars(range(max = 604_800))]
     grace_seconds: Option<u32>,

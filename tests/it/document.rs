@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
 use vestibule::operation::Surface;
 use vestibule::surface::openapi;
 
@@ -47,6 +48,88 @@ fn every_list_of_ids_in_a_request_has_a_bound() {
         unbounded(&operation.input_schema(&mut vestibule::operation::inline_generator()), operation.id, &mut found);
     }
     assert!(found.is_empty(), "{found:?}");
+}
+
+/// The fewest characters that say what a field is for.
+const SHORTEST: usize = 15;
+
+/// The fields of a schema that do not say what they are for, each by its path; references are looked up in `named`. What the
+/// type of a field says of itself does not count: a field says what it is for where it stands.
+pub(crate) fn undescribed(schema: &Value, named: &Map<String, Value>, path: &str) -> BTreeSet<String> {
+    /// `beside` are fields of the same object that are judged elsewhere: a branch that narrows one need not describe it again.
+    fn collect(schema: &Value, named: &Map<String, Value>, path: &str, beside: &BTreeSet<&str>, found: &mut BTreeSet<String>) {
+        let reference = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+        let schema = reference.map_or(schema, |name| &named[name]);
+        let fields: Vec<(&str, &Value)> =
+            schema["properties"].as_object().into_iter().flatten().map(|(name, field)| (name.as_str(), field)).collect();
+        for (name, field) in &fields {
+            let path = format!("{path}.{name}");
+            let length = field["description"].as_str().map_or(0, |description| description.chars().count());
+            collect(field, named, &path, &BTreeSet::new(), found);
+            if length < SHORTEST && !beside.contains(name) {
+                found.insert(path);
+            }
+        }
+        for inner in ["items", "additionalProperties"] {
+            collect(&schema[inner], named, path, &BTreeSet::new(), found);
+        }
+        let beside = beside.iter().copied().chain(fields.iter().map(|(name, _)| *name)).collect();
+        let shapes = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(|keyword| schema[keyword].as_array()).flatten();
+        for branch in shapes.chain(["then", "else"].map(|keyword| &schema[keyword])) {
+            collect(branch, named, path, &beside, found);
+        }
+    }
+    let mut found = BTreeSet::new();
+    collect(schema, named, path, &BTreeSet::new(), &mut found);
+    found
+}
+
+/// Whoever builds a form, and whoever is a language model, knows of a field what its description says.
+#[test]
+fn every_field_of_a_request_says_what_it_is_for() {
+    let mut found = BTreeSet::new();
+    for operation in vestibule::operations() {
+        // Types stand by themselves here, so that none of them speaks for a field of it.
+        let mut generator = SchemaSettings::draft2020_12().into_generator();
+        let schema = operation.input_schema(&mut generator);
+        found.extend(undescribed(&schema, generator.definitions(), operation.id));
+    }
+    let document = openapi::document();
+    let named = document["components"]["schemas"].as_object().unwrap();
+    for operation in document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values()) {
+        let id = operation["operationId"].as_str().unwrap();
+        found.extend(undescribed(&operation["requestBody"]["content"]["application/json"]["schema"], named, id));
+        for parameter in operation["parameters"].as_array().into_iter().flatten().filter(|parameter| parameter["name"].is_string()) {
+            if parameter["description"].as_str().is_none_or(|description| description.chars().count() < SHORTEST) {
+                found.insert(format!("{id}.{}", parameter["name"]));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{} fields have no description, or next to none: {found:#?}", found.len());
+}
+
+/// What a walk over schemas finds, and what it lets pass.
+#[test]
+fn a_field_without_a_description_is_named_by_its_path() {
+    let described = json!({ "type": "string", "description": "Which of them is meant." });
+    let schema = json!({
+        "properties": {
+            "data": { "description": "What there is to say of it.", "$ref": "#/$defs/Data" },
+            "short": { "description": "Too short." },
+            "typed": { "$ref": "#/$defs/Typed" },
+            "kind": described,
+        },
+        "allOf": [{ "then": { "properties": { "kind": { "const": "a" }, "size": {} } } }],
+    });
+    let named = json!({
+        "Data": { "properties": { "items": {
+            "description": "One thing after another.",
+            "items": { "anyOf": [{ "properties": { "id": described, "name": {} } }, { "type": "null" }] },
+        } } },
+        "Typed": { "description": "What the type says of itself." },
+    });
+    let found = undescribed(&schema, named.as_object().unwrap(), "do");
+    assert_eq!(Vec::from_iter(found), ["do.data.items.name", "do.short", "do.size", "do.typed"]);
 }
 
 /// Examples are what people copy, so each must be what the schema beside it asks for.

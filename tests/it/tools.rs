@@ -1,9 +1,12 @@
 //! The tool interface (contract: Tool interface).
 
-use serde_json::{Value, json};
-use vestibule::access::Permission;
-use vestibule::operation::Surface;
+use std::collections::BTreeSet;
 
+use serde_json::{Map, Value, json};
+use vestibule::access::Permission;
+use vestibule::operation::{Surface, inline_generator};
+
+use crate::document::undescribed;
 use crate::support::{Answer, Api, App, new_id, on_both};
 
 async fn rpc(app: &App, api: &Api, method: &str, params: Value) -> Value {
@@ -93,6 +96,15 @@ on_both! {
         assert_eq!(tool("updatePortal")["inputSchema"]["properties"].get("expectedUpdatedAt"), None);
         assert!(tool("updatePortalBranding")["inputSchema"]["properties"].get("expectedUpdatedAt").is_some());
         assert!(tools.iter().all(|tool| tool["outputSchema"]["properties"]["data"].is_object()));
+        for tool in tools {
+            let name = tool["name"].as_str().unwrap();
+            assert_eq!(undescribed(&tool["inputSchema"], &Map::new(), name), BTreeSet::new());
+            let operation = vestibule::operations().iter().find(|operation| operation.id == name).unwrap();
+            let fields = operation.input_schema(&mut inline_generator());
+            for (name, argument) in tool["inputSchema"]["properties"].as_object().unwrap() {
+                assert_eq!(argument["description"], fields["properties"][name]["description"], "{name}");
+            }
+        }
     }
 
     async fn a_tool_gives_the_verdicts_of_rest(app: App) {
