@@ -190,15 +190,19 @@ impl Shape {
         for error in self.validator.iter_errors(&input) {
             self.report(&error, &mut issues);
         }
-        let judged =
-            [(Contextual::Phone, judge_phone as fn(&str, &str, Timestamp) -> Result<(), String>), (Contextual::Future, judge_future)];
-        for (kind, judge) in judged {
-            for (path, steps) in self.open_fields(&issues, |other| other == kind) {
-                if let Some(Value::String(text)) = at(&input, path)
-                    && let Err(reason) = judge(text, country, now)
-                {
-                    issues.add(steps, reason);
+        for (path, steps) in self.open_fields(&issues, |kind| kind == Contextual::Phone) {
+            if let Some(Value::String(text)) = at_mut(&mut input, path) {
+                match format::phone(text, country) {
+                    Some(number) => *text = number,
+                    None => issues.add(steps, "is not a valid phone number"),
                 }
+            }
+        }
+        for (path, steps) in self.open_fields(&issues, |kind| kind == Contextual::Future) {
+            if let Some(Value::String(text)) = at(&input, path)
+                && let Err(reason) = judge_future(text, now)
+            {
+                issues.add(steps, reason);
             }
         }
         Ok((input, issues))
@@ -370,15 +374,11 @@ fn from_query(sent: &[&str], schema: &Value) -> Result<Value, String> {
     Ok(Value::from(*text))
 }
 
-fn judge_phone(text: &str, country: &str, _: Timestamp) -> Result<(), String> {
-    format::phone(text, country).map(drop).ok_or_else(|| "is not a valid phone number".into())
-}
-
-fn judge_future(text: &str, _: &str, now: Timestamp) -> Result<(), String> {
+fn judge_future(text: &str, now: Timestamp) -> Result<(), &'static str> {
     match text.parse::<Moment>() {
         Ok(Moment(moment)) if moment > now => Ok(()),
-        Ok(_) => Err("has passed".into()),
-        Err(_) => Err("must be a timestamp such as 2026-11-21T09:30:00.000Z".into()),
+        Ok(_) => Err("has passed"),
+        Err(_) => Err("must be a timestamp such as 2026-11-21T09:30:00.000Z"),
     }
 }
 

@@ -13,7 +13,7 @@ use super::question::QuestionInput;
 use super::step::{AgreementType, PricingBasis, Step, StepType};
 use super::targeting::InclusionType;
 use crate::error::Issue;
-use crate::field::{Age, Cents, Count, Creatable, Field, Language, Text200, Text50000, UpTo200};
+use crate::field::{Age, Cents, Count, Creatable, Field, Language, StoredAs, Text200, Text50000, UpTo200};
 
 /// The writable fields of a step.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -201,9 +201,9 @@ impl JsonSchema for PrefillValues {
     }
 }
 
-impl From<PrefillValues> for BTreeMap<String, String> {
-    fn from(values: PrefillValues) -> Self {
-        values.0
+impl StoredAs<Option<BTreeMap<String, String>>> for Option<PrefillValues> {
+    fn stored(self) -> Option<BTreeMap<String, String>> {
+        self.map(|values| values.0)
     }
 }
 
@@ -254,47 +254,40 @@ impl StepFields {
 
     /// Overwrites everything that was sent but the heading's text and the questions, which are more than a value.
     pub fn apply(self, step: &mut Step) {
-        fn texts<T: Into<String>>(field: Field<Option<Vec<T>>>, target: &mut Option<Vec<String>>) {
-            if let Some(value) = field.into_sent() {
-                *target = value.map(|texts| texts.into_iter().map(Into::into).collect());
-            }
-        }
         self.nickname.apply(&mut step.nickname);
         self.step_type.apply(&mut step.step_type);
         self.is_active.apply(&mut step.is_active);
         if self.is_enabled.sent() == Some(&false) {
             step.is_active = false;
         }
-        self.sort_order.apply_as(&mut step.sort_order);
+        self.sort_order.apply(&mut step.sort_order);
         self.display_title_ml_text_id.apply(&mut step.display_title_ml_text_id);
         self.is_manual_review_enabled.apply(&mut step.is_manual_review_enabled);
-        if let Some(ids) = self.fee_product_ids.into_sent() {
-            step.fee_product_ids = ids;
-        }
+        self.fee_product_ids.apply(&mut step.fee_product_ids);
 
         let rules = &mut step.targeting;
         self.min_los.apply(&mut rules.min_los);
         self.max_los.apply(&mut rules.max_los);
-        self.lead_time_min_days.apply_as(&mut rules.lead_time_min_days);
-        self.lead_time_max_days.apply_as(&mut rules.lead_time_max_days);
+        self.lead_time_min_days.apply(&mut rules.lead_time_min_days);
+        self.lead_time_max_days.apply(&mut rules.lead_time_max_days);
         self.inclusion_type.apply(&mut rules.inclusion_type);
-        texts(self.excluded_sources, &mut rules.excluded_sources);
-        texts(self.included_sources_returning, &mut rules.included_sources_returning);
+        self.excluded_sources.apply(&mut rules.excluded_sources);
+        self.included_sources_returning.apply(&mut rules.included_sources_returning);
         self.is_returning_guest_excluded.apply(&mut rules.is_returning_guest_excluded);
         self.is_always_shown.apply(&mut rules.is_always_shown);
 
         let charges = &mut step.charges;
-        self.damage_waiver_deposit_amount_cents.apply_as(&mut charges.damage_waiver_deposit_amount_cents);
+        self.damage_waiver_deposit_amount_cents.apply(&mut charges.damage_waiver_deposit_amount_cents);
         self.is_damage_waiver_enabled.apply(&mut charges.is_damage_waiver_enabled);
-        self.damage_waiver_cap_cents.apply_as(&mut charges.damage_waiver_cap_cents);
+        self.damage_waiver_cap_cents.apply(&mut charges.damage_waiver_cap_cents);
         self.damage_waiver_min_los.apply(&mut charges.damage_waiver_min_los);
         self.damage_waiver_pricing_basis.apply(&mut charges.damage_waiver_pricing_basis);
         self.is_damage_waiver_waivable.apply(&mut charges.is_damage_waiver_waivable);
         self.damage_waiver_payment_account_id.apply(&mut charges.damage_waiver_payment_account_id);
         self.damage_deposit_subtitle_ml_text_id.apply(&mut charges.damage_deposit_subtitle_ml_text_id);
-        self.security_deposit_amount_cents.apply_as(&mut charges.security_deposit_amount_cents);
+        self.security_deposit_amount_cents.apply(&mut charges.security_deposit_amount_cents);
         self.is_security_deposit_enabled.apply(&mut charges.is_security_deposit_enabled);
-        self.security_deposit_days_before_checkin.apply_as(&mut charges.security_deposit_days_before_checkin);
+        self.security_deposit_days_before_checkin.apply(&mut charges.security_deposit_days_before_checkin);
         self.security_deposit_release_days_after_checkout.apply(&mut charges.security_deposit_release_days_after_checkout);
         self.security_deposit_payment_account_id.apply(&mut charges.security_deposit_payment_account_id);
         self.security_deposit_subtitle_ml_text_id.apply(&mut charges.security_deposit_subtitle_ml_text_id);
@@ -302,27 +295,27 @@ impl StepFields {
         let agreement = &mut step.agreement;
         self.agreement_type.apply(&mut agreement.agreement_type);
         self.contract_template_text_ml_text_id.apply(&mut agreement.contract_template_text_ml_text_id);
-        self.esign_a_template_id.apply_as(&mut agreement.esign_a_template_id);
+        self.esign_a_template_id.apply(&mut agreement.esign_a_template_id);
         self.esign_a_title_ml_text_id.apply(&mut agreement.esign_a_title_ml_text_id);
         self.esign_a_subtitle_ml_text_id.apply(&mut agreement.esign_a_subtitle_ml_text_id);
-        self.esign_b_template_id.apply_as(&mut agreement.esign_b_template_id);
+        self.esign_b_template_id.apply(&mut agreement.esign_b_template_id);
         self.esign_b_heading_ml_text_id.apply(&mut agreement.esign_b_heading_ml_text_id);
         self.esign_b_subtitle_ml_text_id.apply(&mut agreement.esign_b_subtitle_ml_text_id);
         self.is_mandatory_signing.apply(&mut agreement.is_mandatory_signing);
 
         let write_only = &mut step.write_only;
         self.identity_flag_policy.apply(&mut write_only.identity_flag_policy);
-        self.minimum_guest_age.apply_as(&mut write_only.minimum_guest_age);
+        self.minimum_guest_age.apply(&mut write_only.minimum_guest_age);
         self.is_photo_id_required.apply(&mut write_only.is_photo_id_required);
         self.is_authority_provider_property_info_email_enabled.apply(&mut write_only.is_authority_provider_property_info_email_enabled);
         self.fees_payment_account_id.apply(&mut write_only.fees_payment_account_id);
         self.guest_description_ml_text_id.apply(&mut write_only.guest_description_ml_text_id);
-        self.contract_template_text.apply_as(&mut write_only.contract_template_text);
-        self.esign_prefill_values.apply_as(&mut write_only.esign_prefill_values);
+        self.contract_template_text.apply(&mut write_only.contract_template_text);
+        self.esign_prefill_values.apply(&mut write_only.esign_prefill_values);
         self.background_check_account_id.apply(&mut write_only.background_check_account_id);
-        texts(self.required_guest_fields, &mut write_only.required_guest_fields);
-        texts(self.required_document_types, &mut write_only.required_document_types);
-        self.authority_provider.apply_as(&mut write_only.authority_provider);
+        self.required_guest_fields.apply(&mut write_only.required_guest_fields);
+        self.required_document_types.apply(&mut write_only.required_document_types);
+        self.authority_provider.apply(&mut write_only.authority_provider);
     }
 
     /// Which ends of a window were sent: where the blame for turning it around lies.
