@@ -53,10 +53,13 @@ impl<T> StoredAs<T> for T {
     }
 }
 
-/// Declares a resource, each field once: as it is stored and answered, with what it is in a new resource and in a stored one of
-/// a version that had no such field; and below that, where it can be written, what the writer is told of it and the type it is
-/// sent as. `by hand` is what [`Field::apply`] does not do by itself: the operation does. The second struct is what a
-/// request says of the resource. Its block has what is sent only, and never stored under its name.
+/// Declares a resource, each field once: `name: type = value` is how it is stored and answered, with what it is in a new
+/// resource, and in a stored one of a version that did not have it. Below that, where it can be written, stands what its writer
+/// is told and the type it is `sent as`. What [`StoredAs`] cannot do for it is done `by hand`: by the operation.
+///
+/// The second struct is what a request says of the resource, null and left out told apart. Its own fields are those that are
+/// sent and never stored under their name. The others are parts of the stored one, whose fields stand beside the rest wherever
+/// they are sent.
 #[macro_export]
 macro_rules! resource {
     (
@@ -73,11 +76,44 @@ macro_rules! resource {
         pub struct $fields:ident {
             $($(#[$only_meta:meta])* $only:ident: $only_type:ty;)*
         }
+
+        $(
+            $(#[$part_meta:meta])*
+            pub struct $part:ident in $place:ident {
+                $(
+                    $(#[$inner_meta:meta])*
+                    $inner:ident: $inner_type:ty = $inner_new:expr
+                    $(, $(#[$inner_sent_meta:meta])* sent as $inner_sent:ty $(, by $inner_hand:ident)?)?;
+                )*
+            }
+        )*
     ) => {
+        $crate::resource!(@stored $(#[$stored_meta])* $stored { $($(#[$meta])* $name: $type = $new;)* });
+        $($crate::resource!(@stored $(#[$part_meta])* $part { $($(#[$inner_meta])* $inner: $inner_type = $inner_new;)* });)*
+
+        #[derive(Debug, Clone, Default, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        $(#[$fields_meta])*
+        pub struct $fields {
+            $($($(#[$sent_meta])* pub $name: $crate::field::Field<$sent>,)?)*
+            $($(#[$only_meta])* pub $only: $crate::field::Field<$only_type>,)*
+            $($($($(#[$inner_sent_meta])* pub $inner: $crate::field::Field<$inner_sent>,)?)*)*
+        }
+
+        impl $fields {
+            /// Overwrites what was sent, but for what is done by hand.
+            pub fn apply(self, target: &mut $stored) {
+                let sent = self;
+                $($($crate::resource!(@apply sent.$name as $sent, target $(, $hand)?);)?)*
+                $($($($crate::resource!(@apply sent.$inner as $inner_sent, target.$place $(, $inner_hand)?);)?)*)*
+            }
+        }
+    };
+    (@stored $(#[$struct_meta:meta])* $stored:ident { $($(#[$meta:meta])* $name:ident: $type:ty = $new:expr;)* }) => {
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "camelCase", default)]
         #[schemars(!default)]
-        $(#[$stored_meta])*
+        $(#[$struct_meta])*
         pub struct $stored {
             $($(#[$meta])* pub $name: $type,)*
         }
@@ -87,27 +123,11 @@ macro_rules! resource {
                 Self { $($name: $new,)* }
             }
         }
-
-        #[derive(Debug, Clone, Default, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-        $(#[$fields_meta])*
-        pub struct $fields {
-            $($($(#[$sent_meta])* pub $name: $crate::field::Field<$sent>,)?)*
-            $($(#[$only_meta])* pub $only: $crate::field::Field<$only_type>,)*
-        }
-
-        impl $fields {
-            /// Overwrites what was sent, but for what is done by hand.
-            pub fn apply(self, target: &mut $stored) {
-                let fields = self;
-                $($($crate::resource!(@apply fields.$name: $sent, target $(, $hand)?);)?)*
-            }
-        }
     };
-    (@apply $fields:ident.$name:ident: $sent:ty, $target:ident) => {
-        $fields.$name.apply(&mut $target.$name)
+    (@apply $fields:ident.$name:ident as $sent:ty, $($target:ident).+) => {
+        $fields.$name.apply(&mut $($target).+.$name)
     };
-    (@apply $fields:ident.$name:ident: $sent:ty, $target:ident, hand) => {};
+    (@apply $fields:ident.$name:ident as $sent:ty, $($target:ident).+, hand) => {};
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Field<T> {

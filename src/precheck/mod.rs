@@ -19,8 +19,8 @@ pub use identity::{FlagAction, actions as identity_actions};
 pub use order::{Place, compare};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
 pub(crate) use records::{LINKED_AS, SUMMARY, all, among, forget_records, mark_used, one};
-pub use step::{Step, StepSettings, StepType};
-pub use targeting::{StayFacts, Targeting, Verdict, days, decide};
+pub use step::{Step, StepSettings, StepType, Targeting};
+pub use targeting::{StayFacts, Verdict, days, decide};
 pub(crate) use texts::StepTexts;
 pub(crate) use visible::{check_exists, visible_ids};
 

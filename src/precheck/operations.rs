@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::fields::{self, SentEnds, StepFields, Title, missing_configuration};
+use super::fields::{self, SentEnds, Title, missing_configuration};
 use super::question::{self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo};
-use super::step::{self, Agreement, Core, Step, StepType, Written};
+use super::step::{self, Agreement, Core, Step, StepFields, StepType, Written};
 use super::{records, visible};
 use crate::access::Permission;
 use crate::context::Context;
@@ -197,7 +197,7 @@ impl Draft {
         let issues = translations::wrong_links(context, &links(&named, before, linked, place.base))?;
 
         let mut step = before.clone();
-        fields.apply(&mut step);
+        fields.apply_with_deprecated(&mut step);
         Ok(Self { step, place, title, writing: None, says_title, links_new_question_text, questions, sent_ends, issues })
     }
 
