@@ -595,7 +595,7 @@ pub struct Nothing {}
 #[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ById {
-    /// Its id, as lists, creates and links from other resources give it.
+    /// Id of the resource that is meant, as lists and creates give it.
     pub id: uuid::Uuid,
 }
 

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::events::{self, Event};
 use crate::field::{Language, Text6000};
 use crate::moment::Moment;
-use crate::operation::{ById, Needs, Object, Operation};
+use crate::operation::{Needs, Object, Operation};
 use crate::platform::{Kind, get_record};
 use crate::values;
 
@@ -105,6 +105,13 @@ struct ListMessages {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GetGuestLink {
+    /// Id of the reservation whose guest's link is wanted.
+    id: Uuid,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ExplainGuestView {
     /// Id of the reservation whose guest's view is explained.
     id: Uuid,
@@ -156,7 +163,7 @@ pub(crate) fn operations() -> Vec<Operation> {
             }),
         Operation::public("getGuestLink", Method::GET, "/reservations/{id}/guest-link", reads)
             .summary("The link that opens a reservation's guest portal")
-            .run(|context, input: ById| {
+            .run(|context, input: GetGuestLink| {
                 get_record(context, Kind::Reservation, input.id)?;
                 let token = stay_token(context, input.id)?;
                 Ok(GuestLink { url: stay_url(context, &token) })

@@ -45,7 +45,7 @@ crate::resource! {
 
         /// False hides it from every portal and keeps its assignments.
         is_active: bool = false,
-        /// Whether portals show the manual where it is assigned. `false`, as on create, hides it everywhere and keeps its assignments.
+        /// Whether portals show the manual where it is assigned. `false`, the default, hides it everywhere and keeps its assignments.
         sent as bool;
 
         /// The heading it is filed under.
@@ -66,7 +66,7 @@ crate::resource! {
 
         /// What it shows.
         display_mode: DisplayMode = DisplayMode::MultiLingualText,
-        /// What guests see below the title: `multi_lingual_text`, as on create, shows the description; `pms_variable` shows the value of a
+        /// What guests see below the title: `multi_lingual_text`, the default, shows the description; `pms_variable` shows the value of a
         /// custom field and needs `customFieldId`.
         sent as DisplayMode;
 
@@ -100,8 +100,8 @@ crate::resource! {
 
         /// All must hold for a guest to see it; none means always visible.
         visibility_rules: Vec<Rule> = Vec::new(),
-        /// When guests see the manual: all rules must hold for the reservation, at most one of a category. Replaces the whole set; `[]`, as
-        /// on create, means always. A rule keeps the fields of its category, others are ignored.
+        /// When guests see the manual: all rules must hold for the reservation, at most one of a category. Replaces the whole set; `[]`,
+        /// the default, means always. A rule keeps the fields of its category, others are ignored.
         sent as VisibilityRules, by hand;
 
         /// When it was made.

@@ -47,17 +47,17 @@ struct PutOrganization {
     /// What the organization is called; may be empty. Required where the organization is created; null or left out keeps it.
     #[serde(default)]
     name: Option<Label>,
-    /// Country whose numbering plan phone numbers without a prefix are read by, as a two-letter code. `US` where a create leaves it out;
+    /// Country whose numbering plan phone numbers without a prefix are read by, as a two-letter code. Default `US` for a new organization;
     /// null or left out otherwise keeps it.
     #[serde(default)]
     country: Option<Country>,
-    /// Languages that guest-facing texts are translated into, as BCP 47 tags; replaces the whole list, English is always one. Null or left
-    /// out keeps it.
+    /// Languages that guest-facing texts are translated into, as BCP 47 tags; replaces the whole list. English is always one, and alone by
+    /// default; null or left out otherwise keeps the list.
     #[serde(default)]
     #[schemars(length(max = 100))]
     languages: Option<Vec<Language>>,
-    /// Whether members must have enrolled in two-factor authentication for their OAuth tokens to work. `false` where a create leaves it
-    /// out; null or left out otherwise keeps it.
+    /// Whether members must have enrolled in two-factor authentication for their OAuth tokens to work. Default `false` for a new
+    /// organization; null or left out otherwise keeps it.
     #[serde(default)]
     is_two_factor_required: Option<bool>,
 }

@@ -27,19 +27,18 @@ crate::resource! {
 
         /// Six-digit hex.
         text_color: String = "#1A1A1A".into(),
-        /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six. `#1A1A1A` where a create leaves it out.
+        /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six. Default `#1A1A1A`.
         sent as HexColor;
 
         /// Six-digit hex.
         primary_color: String = "#2563EB".into(),
-        /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are stored as six. `#2563EB` where a create
-        /// leaves it out.
+        /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are stored as six. Default `#2563EB`.
         sent as HexColor;
 
         /// Six-digit hex.
         secondary_color: String = "#64748B".into(),
-        /// Colour of what stands beside the primary one, as `#` and three or six hexadecimal digits; three are stored as six. `#64748B`
-        /// where a create leaves it out.
+        /// Colour of what stands beside the primary one, as `#` and three or six hexadecimal digits; three are stored as six. Default
+        /// `#64748B`.
         sent as HexColor;
 
         /// Six-digit hex; null means the default white page.
@@ -50,8 +49,7 @@ crate::resource! {
 
         /// Six-digit hex.
         footer_color: String = "#F8FAFC".into(),
-        /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as six. `#F8FAFC` where a create leaves it
-        /// out.
+        /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as six. Default `#F8FAFC`.
         sent as HexColor;
 
         /// The logo for dark headers.
@@ -77,7 +75,7 @@ crate::resource! {
         /// At most one in the organization.
         is_default: bool = false,
         /// Whether portals with no branding of their own use this one. `true` takes the flag from the branding that has it, `false` on the
-        /// default branding is a 409; `false` on create.
+        /// default branding is a 409; default `false`.
         sent as bool, by hand;
 
         /// Deprecated; always false.

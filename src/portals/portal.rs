@@ -74,7 +74,7 @@ crate::resource! {
         /// Whether properties without a portal of their own get this one. At most one in the organization.
         is_default: bool = false,
         /// Whether the portal serves properties that get none by themselves, by their group or by a tag. `true` takes the flag from the
-        /// portal that has it, `false` on the only default portal is a 409; `false` on create.
+        /// portal that has it, `false` on the only default portal is a 409; default `false`.
         sent as bool, by hand;
 
         /// Contact address of the portal.
@@ -113,60 +113,60 @@ crate::resource! {
 
         /// Whether guests are asked to pre-check-in.
         is_precheckin_enabled: bool = true,
-        /// Whether guests are asked to check in before they arrive; `false` shows them no steps. `true` on create.
+        /// Whether guests are asked to check in before they arrive; `false` shows them no steps. Default `true`.
         sent as bool;
 
         /// Whether steps run in the fixed group order rather than by sortOrder alone.
         is_precheck_order_automatic: bool = true,
         /// Whether steps run in the fixed order of their types, `sortOrder` deciding only within a group; `false` runs them by `sortOrder`
-        /// alone. `true` on create.
+        /// alone. Default `true`.
         sent as bool;
 
         /// False approves pre-check-in submissions at once.
         is_manual_review_enabled: bool = true,
-        /// Whether submitted pre-check-ins are held for staff to review; `false` approves them at once. `true` on create; unrelated to
-        /// house manuals.
+        /// Whether submitted pre-check-ins are held for staff to review; `false` approves them at once. Default `true`; unrelated to house
+        /// manuals.
         sent as bool;
 
         /// Whether guests may report issues as tickets.
         is_ticketing_enabled: bool = true,
-        /// Whether guests may report issues as tickets. `true` on create.
+        /// Whether guests may report issues as tickets. Default `true`.
         sent as bool;
 
         /// Whether guests are asked for a review at check-out.
         is_review_request_checkout_enabled: bool = true,
-        /// Whether guests are asked for a review at check-out. `true` on create.
+        /// Whether guests are asked for a review at check-out. Default `true`.
         sent as bool;
 
         /// False removes the chat launcher, and guest messages are refused.
         is_chat_enabled: bool = true,
-        /// Whether guests may write to the host; `false` removes the chat launcher and refuses their messages. `true` on create.
+        /// Whether guests may write to the host; `false` removes the chat launcher and refuses their messages. Default `true`.
         sent as bool;
 
         /// Whether guests are asked for a review at check-in.
         is_review_request_checkin_enabled: bool = true,
-        /// Whether guests are asked for a review at check-in. `true` on create.
+        /// Whether guests are asked for a review at check-in. Default `true`.
         sent as bool;
 
         /// Whether a finished pre-check-in is celebrated.
         is_confetti_enabled: bool = true,
-        /// Whether a finished pre-check-in is celebrated with confetti. `true` on create.
+        /// Whether a finished pre-check-in is celebrated with confetti. Default `true`.
         sent as bool;
 
         /// Whether guests are reminded of an abandoned cart.
         is_cart_abandonment_enabled: bool = true,
-        /// Whether guests are reminded of a cart that they left. `true` on create.
+        /// Whether guests are reminded of a cart that they left. Default `true`.
         sent as bool;
 
         /// False stops offering a wallet pass.
         is_wallet_pass_enabled: bool = true,
         /// Whether guests are offered a wallet pass for their stay. `false` also removes door codes from passes already issued, and those
-        /// stop updating; `true` on create.
+        /// stop updating; default `true`.
         sent as bool;
 
         /// Whether the special offer is shown.
         is_special_offer_active: bool = false,
-        /// Whether guests see the special offer. `false` on create; an offer without copy shows an empty card, so send `specialOfferTitle`
+        /// Whether guests see the special offer. Default `false`; an offer without copy shows an empty card, so send `specialOfferTitle`
         /// and `specialOfferCtaText` along.
         sent as bool;
 

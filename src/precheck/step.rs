@@ -120,8 +120,8 @@ crate::resource! {
 
         /// Whether any portal shows it.
         is_active: bool = false,
-        /// Whether the portals that the step reaches show it. `false` on create; an active step must have what its type needs, such as a
-        /// text to agree to, questions or fees.
+        /// Whether the portals that the step reaches show it. Default `false`; an active step must have what its type needs, such as a text
+        /// to agree to, questions or fees.
         sent as bool;
 
         /// Zero-based position; a step without it sorts last.
@@ -139,7 +139,7 @@ crate::resource! {
         /// Whether a flagged submission is held for staff review, for the types that can be.
         is_manual_review_enabled: bool = true,
         /// For `additional_questions`, `document_upload` and `damage_deposit`: whether a flagged submission is held for staff; `false` lets
-        /// it complete on its own. `true` on create.
+        /// it complete on its own. Default `true`.
         sent as bool;
 
         /// What a mandatory fee is made of.
@@ -194,55 +194,55 @@ crate::resource! {
     pub struct Targeting in targeting {
         /// The shortest stay, in nights; 0 means no minimum.
         min_los: u32 = 0,
-        /// Shortest stay in nights that gets the step, not above `maxLos`. 0, as on create, means no minimum.
+        /// Shortest stay in nights that gets the step, not above `maxLos`. 0, the default, means no minimum.
         sent as Count;
 
         /// The longest stay, in nights; 1000 means no maximum.
         max_los: u32 = NO_MAXIMUM,
-        /// Longest stay in nights that gets the step, not below `minLos`. 1000, as on create, means no maximum.
+        /// Longest stay in nights that gets the step, not below `minLos`. 1000, the default, means no maximum.
         sent as Count;
 
         /// The least number of days between booking and check-in.
         lead_time_min_days: Option<u32> = None,
-        /// Least number of days between booking and check-in for which the step is shown, not above `leadTimeMaxDays`. Null, as on create,
+        /// Least number of days between booking and check-in for which the step is shown, not above `leadTimeMaxDays`. Null, the default,
         /// means no bound.
         sent as Option<Count>;
 
         /// The greatest number of days between booking and check-in.
         lead_time_max_days: Option<u32> = None,
-        /// Greatest number of days between booking and check-in for which the step is shown, not below `leadTimeMinDays`. Null, as on
-        /// create, means no bound.
+        /// Greatest number of days between booking and check-in for which the step is shown, not below `leadTimeMinDays`. Null, the
+        /// default, means no bound.
         sent as Option<Count>;
 
         /// What is done with booking channels.
         inclusion_type: Option<InclusionType> = None,
         /// How booking channels decide: `all_except_selected` hides the step for those in `excludedSources`, `only_selected` shows it only
-        /// for those in `includedSourcesReturning`. Null, as on create: channels do not matter.
+        /// for those in `includedSourcesReturning`. Null, the default: channels do not matter.
         sent as Option<InclusionType>;
 
         /// The channels it is hidden for.
         excluded_sources: Option<Vec<String>> = None,
-        /// Booking channels, such as `direct`, whose guests do not get the step while `inclusionType` is `all_except_selected`. Null, as on
-        /// create: none; at most 100.
+        /// Booking channels, such as `direct`, whose guests do not get the step while `inclusionType` is `all_except_selected`. Null, the
+        /// default: none; at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>;
 
         /// The channels it is shown for.
         included_sources_returning: Option<Vec<String>> = None,
         /// Booking channels, such as `direct`, whose guests alone get the step while `inclusionType` is `only_selected`, which needs at
-        /// least one. Null, as on create: none; at most 100.
+        /// least one. Null, the default: none; at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>;
 
         /// Whether guests who stayed before skip it.
         is_returning_guest_excluded: bool = false,
-        /// Whether guests who stayed before skip the step. `false` on create.
+        /// Whether guests who stayed before skip the step. Default `false`.
         sent as bool;
 
         /// Whether all of these rules are ignored.
         is_always_shown: bool = false,
         /// Whether every guest gets the step, all rules on length of stay, lead time, channels and returning guests ignored; it still has
-        /// to be assigned. `false` on create.
+        /// to be assigned. Default `false`.
         sent as bool;
     }
 
@@ -250,29 +250,29 @@ crate::resource! {
     /// organization's active default one.
     pub struct Charges in charges {
         damage_waiver_deposit_amount_cents: Option<u64> = None,
-        /// For `damage_deposit`: amount in cents of the deposit that goes with the damage waiver. Null, as on create: no amount is set.
+        /// For `damage_deposit`: amount in cents of the deposit that goes with the damage waiver. Null, the default: no amount is set.
         sent as Option<Cents>;
 
         is_damage_waiver_enabled: bool = false,
-        /// For `damage_deposit`: whether the guest may take one of the organization's damage waivers in place of a deposit. `false` on
-        /// create.
+        /// For `damage_deposit`: whether the guest may take one of the organization's damage waivers in place of a deposit. Default
+        /// `false`.
         sent as bool;
 
         damage_waiver_cap_cents: Option<u64> = None,
-        /// For `damage_deposit`: the most that the damage waiver covers, in cents. Null, as on create: no cap is set.
+        /// For `damage_deposit`: the most that the damage waiver covers, in cents. Null, the default: no cap is set.
         sent as Option<Cents>;
 
         damage_waiver_min_los: u32 = 0,
-        /// For `damage_deposit`: shortest stay in nights for which the damage waiver is offered. 0, as on create, means any stay.
+        /// For `damage_deposit`: shortest stay in nights for which the damage waiver is offered. 0, the default, means any stay.
         sent as Count;
 
         damage_waiver_pricing_basis: PricingBasis = PricingBasis::PerNight,
-        /// For `damage_deposit`: whether the damage waiver's price is for each night (`per_night`, as on create) or for the whole stay
+        /// For `damage_deposit`: whether the damage waiver's price is for each night (`per_night`, the default) or for the whole stay
         /// (`per_stay`).
         sent as PricingBasis;
 
         is_damage_waiver_waivable: bool = false,
-        /// For `damage_deposit`: whether a guest can be let off the damage waiver. `false` on create.
+        /// For `damage_deposit`: whether a guest can be let off the damage waiver. Default `false`.
         sent as bool;
 
         damage_waiver_payment_account_id: Option<Uuid> = None,
@@ -286,19 +286,19 @@ crate::resource! {
         sent as Option<Uuid>;
 
         security_deposit_amount_cents: Option<u64> = None,
-        /// For `damage_deposit`: amount of the security deposit in cents. Null, as on create: no amount is set.
+        /// For `damage_deposit`: amount of the security deposit in cents. Null, the default: no amount is set.
         sent as Option<Cents>;
 
         is_security_deposit_enabled: bool = false,
-        /// For `damage_deposit`: whether a security deposit is taken. `false` on create.
+        /// For `damage_deposit`: whether a security deposit is taken. Default `false`.
         sent as bool;
 
         security_deposit_days_before_checkin: Option<u32> = None,
-        /// For `damage_deposit`: how many days before check-in the security deposit is taken. Null, as on create: no day is set.
+        /// For `damage_deposit`: how many days before check-in the security deposit is taken. Null, the default: no day is set.
         sent as Option<Count>;
 
         security_deposit_release_days_after_checkout: u32 = 3,
-        /// For `damage_deposit`: how many days after check-out the security deposit is released. 3 on create.
+        /// For `damage_deposit`: how many days after check-out the security deposit is released. Default 3.
         sent as Count;
 
         security_deposit_payment_account_id: Option<Uuid> = None,
@@ -316,7 +316,7 @@ crate::resource! {
     pub struct Agreement in agreement {
         agreement_type: Option<AgreementType> = None,
         /// For `agreement`: how the agreement is given and signed: a `template`, a `text`, or by the first (`esign_a`) or second
-        /// (`esign_b`) electronic-signature provider. Null, as on create: not said.
+        /// (`esign_b`) electronic-signature provider. Null, the default: not said.
         sent as Option<AgreementType>;
 
         contract_template_text_ml_text_id: Option<Uuid> = None,
@@ -355,7 +355,7 @@ crate::resource! {
         sent as Option<Uuid>;
 
         is_mandatory_signing: bool = false,
-        /// For `agreement`: whether the guest has to sign. `false` on create.
+        /// For `agreement`: whether the guest has to sign. Default `false`.
         sent as bool;
     }
 
@@ -379,7 +379,7 @@ crate::resource! {
 
         is_authority_provider_property_info_email_enabled: bool = false,
         /// For `authority_reporting` with one specific filing provider: whether that provider mails the lead guest information about the
-        /// property. `false` on create, ignored for other providers, write-only.
+        /// property. Default `false`; ignored for other providers; write-only.
         sent as bool;
 
         fees_payment_account_id: Option<Uuid> = None,

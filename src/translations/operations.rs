@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::field::{Language, Text6000};
 use crate::format;
 use crate::moment::Moment;
-use crate::operation::{Basis, ById, Needs, Operation};
+use crate::operation::{Basis, Needs, Operation};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -39,6 +39,13 @@ struct Translation {
     source_table: SourceTable,
     created_at: Moment,
     updated_at: Moment,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OfTranslation {
+    /// Id of the translation whose texts are listed, as fields such as `titleId` or `textMlTextId` of what shows it give it.
+    id: Uuid,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -86,7 +93,7 @@ fn create_translation(context: &mut Context<'_, '_>, input: CreateTranslation) -
     Ok(Translation { id, source_table: input.source_table, created_at: now, updated_at: now })
 }
 
-fn list_entries(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Entry>> {
+fn list_entries(context: &mut Context<'_, '_>, input: OfTranslation) -> Result<Vec<Entry>> {
     check_readable(context, input.id)?;
     let mut entries = entries(context, input.id)?;
     entries.sort_by(|one, other| (one.language != ENGLISH, &one.language).cmp(&(other.language != ENGLISH, &other.language)));

@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::events::Event;
 use crate::moment::Moment;
-use crate::operation::{ById, Listing, Needs, Operation, Page, PageLimits};
+use crate::operation::{Listing, Needs, Operation, Page, PageLimits};
 use crate::values;
 
 /// Deliveries that one request has sent again at the most, so that it does not hold its organization for long.
@@ -50,6 +50,13 @@ store::statements! {
     DROP_PINGS = "with surplus as (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
             and is_ping = true order by created_at desc, id desc limit ?3 offset ?3 for update skip locked)
         delete from webhook_delivery where id in (select id from surplus)";
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OfSubscription {
+    /// Id of the webhook subscription, one of the credential's own.
+    id: Uuid,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -144,7 +151,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-fn list(context: &mut Context<'_, '_>, input: ById, page: Page) -> Result<Listing<WebhookDelivery>> {
+fn list(context: &mut Context<'_, '_>, input: OfSubscription, page: Page) -> Result<Listing<WebhookDelivery>> {
     check_owned(context, input.id)?;
     let total = context.row(&COUNT, values![input.id])?.map_or(Ok(0), |row| row.get(0))?;
     let rows = context.rows(&PAGE, values![input.id, page.limit, page.offset])?;
@@ -206,7 +213,7 @@ fn requeue(context: &mut Context<'_, '_>, id: Uuid, delivery: &mut Delivery) -> 
     Ok(is_there)
 }
 
-fn ping(context: &mut Context<'_, '_>, input: ById) -> Result<WebhookDelivery> {
+fn ping(context: &mut Context<'_, '_>, input: OfSubscription) -> Result<WebhookDelivery> {
     if !hold(context, input.id)? {
         return Err(disabled());
     }
