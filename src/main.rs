@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use engine::logging::Log;
 use vestibule::commands;
 use vestibule::config::Cli;
-use vestibule::logging::Log;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

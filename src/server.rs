@@ -1,71 +1,38 @@
 //! The running server: connections in with deadlines, background work beside, and an orderly end.
 
-mod answer;
-mod connections;
-
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use delivery::{self, Dispatcher, Means, Names, Targets};
+use engine::access;
+use engine::ambient::{self, Clock, Ids};
+use engine::background::Background;
+use engine::error;
+use engine::kit::{Kit, Parts};
+use engine::pipeline::{self, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use crate::access;
-use crate::ambient::{self, Clock, Ids};
-use crate::background::Background;
+use crate::app::app;
 use crate::config::{DatabaseFlags, ServeFlags};
-use crate::error;
-use crate::events::Timekeeper;
-use crate::guest::Setups;
+use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
 use crate::manuals::StockPhotos;
-use crate::pipeline::{self, Homes, InFlight, Memory, RateLimits};
-use crate::platform::{self, Photos};
-use crate::service::{Service, Settings};
-use crate::summaries;
-use crate::surface::{self, Metrics, Unsent};
+use crate::platform;
+use crate::records::{self, FilesUrl, Photos};
 use crate::translations::Translator;
-use crate::webhooks::{self, Dispatcher, Names, Targets};
+pub use engine::server::Limits;
+use engine::server::{accept, turned};
+use engine::summaries;
+use engine::surface::{self, Metrics};
 
 /// How long what is in flight may take once the end has begun.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
 /// How often what time has ended is looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
-
-/// What clients may take up.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// Connections at once.
-    pub connections: usize,
-    /// Of these, from one address.
-    pub connections_per_address: Option<NonZeroUsize>,
-    /// How long a connection may be without a request, and how long the headers of a request may take.
-    pub idle: Duration,
-    /// How long an answer may wait for a client that takes nothing of it.
-    pub headway: Duration,
-    /// The same while others wait for what it takes up, and once the end has begun.
-    pub hurried_headway: Duration,
-    /// Bytes of answers that wait to be sent.
-    pub unsent: u64,
-    /// How long a request waits for fewer of them.
-    pub room: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections: 8_192,
-            connections_per_address: None,
-            idle: Duration::from_secs(10),
-            headway: Duration::from_secs(30),
-            hurried_headway: Duration::from_secs(2),
-            unsent: 256 << 20,
-            room: Duration::from_secs(4),
-        }
-    }
-}
 
 /// A server that is listening.
 pub struct Server {
@@ -73,6 +40,8 @@ pub struct Server {
     pub address: SocketAddr,
     /// What its requests share.
     pub service: Arc<Service>,
+    /// What its deliveries are made with.
+    pub means: Arc<Means>,
     stop: watch::Sender<bool>,
     accepting: JoinHandle<()>,
     background: Vec<JoinHandle<()>>,
@@ -102,40 +71,42 @@ impl Server {
         let authority =
             flags.webhook_ca_file.as_ref().map(|path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display())));
         let stock_photos = flags.stock_photos_url.map(|url| StockPhotos::new(&url, stock_photos_key.as_deref())).transpose()?;
+        let targets = Targets::new(flags.webhook_allow).asking(names);
+        let parts = Parts::default().with(targets.clone()).with(ReconnectDelay(flags.device_reconnect_delay));
+        let parts = flags.files_url.into_iter().fold(parts, |parts, url| parts.with(FilesUrl(url)));
+        let parts = stock_photos.into_iter().fold(parts, Parts::with);
+        let settings = Settings { platform_keys, idempotency_retention: flags.idempotency_retention };
         let rate_limits = RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second);
         let rate_limits = redis_url.iter().try_fold(rate_limits, |limits, url| limits.shared_in(url))?;
         let service = Arc::new(Service {
-            stock_photos,
             limits: rate_limits,
             guest_limits: RateLimits::new(flags.guest_rate_limit_per_minute, 0),
             memory: Memory::seeing(flags.processors.map_or_else(ambient::processors, NonZeroUsize::get)),
             unsent: Arc::new(Unsent::new(limits.unsent, limits.room)),
-            targets: Targets::new(flags.webhook_allow).asking(names),
-            ..assemble(
-                store,
-                clock,
-                &public_url,
-                Settings {
-                    platform_keys,
-                    idempotency_retention: flags.idempotency_retention,
-                    webhook_retry_base: flags.webhook_retry_base,
-                    webhook_timeout: flags.webhook_timeout,
-                    delivery_retention: flags.delivery_retention,
-                    device_reconnect_delay: flags.device_reconnect_delay,
-                    files_url: flags.files_url,
-                },
-            )
-            .await?
+            ..assemble(store, clock, &public_url, settings, parts).await?
         });
         brought_up_to_date(&service).await?;
         let (stop, stopped) = watch::channel(false);
-        let dispatcher = Dispatcher::new(service.clone(), authority.transpose()?.as_deref())?;
+        let means = Arc::new(Means {
+            store: service.store.clone(),
+            clock: service.clock.clone(),
+            ids: service.kit.ids.clone(),
+            targets,
+            settings: delivery::Settings {
+                retry_base: flags.webhook_retry_base,
+                timeout: flags.webhook_timeout,
+                retention: flags.delivery_retention,
+            },
+            due: service.kit.bell(events::DELIVERIES),
+            deleted: service.kit.bell(events::DELETIONS),
+        });
+        let dispatcher = Dispatcher::new(means.clone(), Arc::new(Payloads(service.clone())), authority.transpose()?.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, translator_key)).transpose()?;
         let timekeeper = Timekeeper::new(service.clone());
-        let (swept, kept) = (service.clone(), metrics.clone());
+        let (swept, kept) = ((service.clone(), means.clone()), metrics.clone());
         let mut background = vec![
             begin(&service, "webhooks", &stopped, move |stopped| dispatcher.clone().run(stopped)),
-            begin(&service, "sweep", &stopped, move |stopped| sweep(swept.clone(), stopped)),
+            begin(&service, "sweep", &stopped, move |stopped| sweep(swept.0.clone(), swept.1.clone(), stopped)),
             begin(&service, "metrics", &stopped, move |stopped| kept.clone().keep(stopped)),
             begin(&service, "timers", &stopped, move |stopped| timekeeper.clone().run(stopped)),
         ];
@@ -148,9 +119,14 @@ impl Server {
             // So that the first requests already count for all nodes.
             attempt.await;
         }
-        let router = surface::router(&service, metrics, &flags.cors_origin)?;
-        let accepting = tokio::spawn(connections::accept(listener, router, limits, service.unsent.clone(), stopped));
-        Ok(Self { address, service, stop, accepting, background })
+        let router = surface::router(&service, metrics, &flags.cors_origin, crate::app::routes(&service))?;
+        let accepting = tokio::spawn(accept(listener, router, limits, service.unsent.clone(), stopped));
+        Ok(Self { address, service, means, stop, accepting, background })
+    }
+
+    /// Does away with what time has ended, as is done once a minute.
+    pub async fn sweep_once(&self) {
+        sweep_once(&self.service, &self.means).await;
     }
 
     /// Stops accepting, finishes what is in flight, and ends the background work.
@@ -178,23 +154,16 @@ pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
     let url = database.url()?;
     let opened = tokio::task::spawn_blocking(move || store::Store::open(&url, &crate::migrations())).await;
     let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-    platform::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
+    records::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
     Ok(store)
 }
 
 /// A service without a socket, for commands that work on the database themselves; its platform key is nobody else's.
 pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
     let store = open(database).await?;
-    let settings = Settings {
-        platform_keys: vec![access::token("", &Ids::default())],
-        idempotency_retention: Duration::ZERO,
-        webhook_retry_base: Duration::ZERO,
-        webhook_timeout: Duration::ZERO,
-        delivery_retention: Duration::ZERO,
-        device_reconnect_delay: Duration::ZERO,
-        files_url: None,
-    };
-    let service = assemble(store, clock, "", settings).await.map(Arc::new)?;
+    let settings = Settings { platform_keys: vec![access::token("", &Ids::default())], idempotency_retention: Duration::ZERO };
+    let parts = Parts::default().with(Targets::new(Vec::new()));
+    let service = assemble(store, clock, "", settings, parts).await.map(Arc::new)?;
     brought_up_to_date(&service).await?;
     Ok(service)
 }
@@ -204,27 +173,21 @@ async fn brought_up_to_date(service: &Arc<Service>) -> Result<(), String> {
     summaries::rebuild(service).await.map_err(|error| error.cause().unwrap_or_default().to_owned())
 }
 
-async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings: Settings) -> Result<Service, String> {
+async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings: Settings, parts: Parts) -> Result<Service, String> {
     let ids = Ids::default();
     let photos = Photos::open(&store, &ids).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
+    let app = app();
     Ok(Service {
+        app,
         store,
         clock,
-        ids,
-        public_url: public_url.trim_end_matches('/').to_owned(),
-        photos,
+        kit: Arc::new(Kit::new(ids, public_url, &app.lists, parts.with(photos))),
         settings,
         limits: RateLimits::new(0, 0),
         guest_limits: RateLimits::new(0, 0),
         memory: Memory::seeing(ambient::processors()),
-        setups: Setups::default(),
         homes: Homes::default(),
         in_flight: InFlight::default(),
-        targets: Targets::new(Vec::new()),
-        dispatch: Arc::new(Notify::new()),
-        translate: Arc::new(Notify::new()),
-        sweep: Arc::new(Notify::new()),
-        stock_photos: None,
         unsent: Arc::new(Unsent::new(u64::MAX, Duration::ZERO)),
         background: Background::default(),
     })
@@ -241,22 +204,16 @@ fn begin<W: Future<Output = ()> + Send + 'static>(
     tokio::spawn(async move { service.background.keep_up(name, stopped.clone(), || work(stopped.clone())).await })
 }
 
-/// Waits for a turn of the switch.
-async fn turned(stopped: &mut watch::Receiver<bool>) {
-    // A sender that has gone means the end, too.
-    let _ = stopped.wait_for(|is_stopped| *is_stopped).await;
-}
-
-async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
+async fn sweep(service: Arc<Service>, means: Arc<Means>, mut stopped: watch::Receiver<bool>) {
     let mut minute = tokio::time::interval_at(Instant::now() + SWEEP_EVERY, SWEEP_EVERY);
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let is_minute = tokio::select! {
             () = turned(&mut stopped) => return,
             _ = minute.tick() => true,
-            () = service.sweep.notified() => false,
+            () = means.deleted.notified() => false,
         };
-        let swept = async { if is_minute { sweep_once(&service).await } else { sweep_deleted(&service).await } };
+        let swept = async { if is_minute { sweep_once(&service, &means).await } else { sweep_deleted(&means).await } };
         // A batch that is under way ends by itself; the next one can wait for the next start.
         tokio::select! {
             () = turned(&mut stopped) => return,
@@ -267,23 +224,23 @@ async fn sweep(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
 
 /// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, deliveries that are
 /// over, subscriptions whose credential is no longer valid.
-pub async fn sweep_once(service: &Arc<Service>) {
+async fn sweep_once(service: &Arc<Service>, means: &Means) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     let clock = service.clock.clone();
-    in_batches(service, "what is left of erased organizations stays for now", move |tx| platform::sweep(tx, &clock)).await;
+    in_batches(service, "what is left of erased organizations stays for now", move |tx| platform::sweep(tx, app(), &clock)).await;
     in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
-    if let Err(error) = webhooks::sweep_old(service).await {
+    if let Err(error) = delivery::sweep_old(means).await {
         tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");
     }
-    sweep_deleted(service).await;
-    if let Err(error) = webhooks::disable_lapsed(service).await {
+    sweep_deleted(means).await;
+    if let Err(error) = events::disable_lapsed(service).await {
         tracing::warn!(cause = error.cause(), "webhook subscriptions of lapsed credentials stay for now");
     }
 }
 
 /// Does away with what is left of webhook subscriptions that were deleted, as much as is done in one go.
-async fn sweep_deleted(service: &Arc<Service>) {
-    if let Err(error) = webhooks::sweep_deleted(service).await {
+async fn sweep_deleted(means: &Means) {
+    if let Err(error) = delivery::sweep_deleted(means).await {
         tracing::warn!(cause = error.cause(), "deleted webhook subscriptions stay for now, unseen");
     }
 }

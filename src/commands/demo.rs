@@ -7,6 +7,9 @@ mod precheckin;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use engine::access::{self, Permission};
+use engine::ambient::{Clock, Ids};
+use engine::pipeline::Service;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 use serde::Deserialize;
@@ -15,11 +18,8 @@ use uuid::Uuid;
 
 use self::making::Maker;
 use super::local::Local;
-use crate::access::{self, Permission};
-use crate::ambient::{Clock, Ids};
 use crate::config::ServeFlags;
 use crate::server::{self, Server};
-use crate::service::Service;
 
 /// Listings of Barcelona's largest managers; see `data/README.md` for their source and licence.
 const LISTINGS: &str = include_str!("../../data/barcelona.csv");
@@ -54,7 +54,7 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     let server = Server::start(flags, Clock::system()).await?;
     let signals = super::Signals::watch()?;
     super::announce(&server);
-    super::tell(&banner(&server.service.public_url, &platform_key, &built));
+    super::tell(&banner(&server.service.kit.public_url, &platform_key, &built));
     super::until_told_to_stop(server, signals).await
 }
 
@@ -99,7 +99,7 @@ fn banner(base: &str, platform_key: &str, built: &Built) -> String {
 async fn build(service: &Arc<Service>) -> Result<Built, String> {
     let platform = Local { service, token: service.settings.platform_keys.concat() };
     let now = service.clock.now();
-    let organization = service.ids.uuid(now);
+    let organization = service.kit.ids.uuid(now);
     let at = [("organizationId", organization.to_string())];
     let at: Vec<(&str, &str)> = at.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let settings = json!({ "name": "Barcelona Flats", "country": "ES", "languages": ["en", "es", "fr"] });
@@ -108,9 +108,9 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     let key = platform.call("createApiKey", &at, everything).await?;
     let api_key = key["token"].as_str().unwrap_or_default().to_owned();
 
-    let portfolio = Portfolio::read(&service.ids, now)?;
-    let (reservations, first) = portfolio.reservations(&service.ids, now)?;
-    let accounts = precheckin::records(&service.ids, now);
+    let portfolio = Portfolio::read(&service.kit.ids, now)?;
+    let (reservations, first) = portfolio.reservations(&service.kit.ids, now)?;
+    let accounts = precheckin::records(&service.kit.ids, now);
     let records: Vec<Value> = portfolio.records.iter().chain(&reservations).chain(&accounts).cloned().collect();
     platform.call("sync", &at, json!({ "isInitialSync": true, "records": records })).await?;
     let api = Local { service, token: api_key.clone() };

@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal as _, Read};
 use std::path::Path;
 
+use engine::ambient::Clock;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
 use super::local::Local;
-use crate::ambient::Clock;
 use crate::config::ImportFlags;
 use crate::platform::MAX_RECORDS;
 use crate::server;
@@ -102,7 +102,7 @@ fn next_batch(lines: &mut impl Iterator<Item = std::io::Result<String>>, done: u
         bytes += line.len();
         // What is wrong with a line is said of the line. It is sent as it is: numbers past double precision are.
         let wrong = |error| format!("line {number}: {error}\nEarlier batches stand; resume at line {}.", done + 1);
-        crate::json::parse(line.as_bytes()).map_err(wrong)?;
+        engine::json::parse(line.as_bytes()).map_err(wrong)?;
         batch.push(line);
     }
     Ok(batch)

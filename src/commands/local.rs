@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use engine::operation::Surface;
+use engine::pipeline::Service;
+use engine::pipeline::{self, Payload, Request};
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
-
-use crate::operation::Surface;
-use crate::pipeline::{self, Payload, Request};
-use crate::service::Service;
 
 /// A caller in this process.
 pub(super) struct Local<'s> {
@@ -25,11 +24,11 @@ impl Local<'_> {
 
     /// The same with a body that is written already.
     pub(super) async fn send(&self, operation: &str, path: &[(&str, &str)], body: String) -> Result<Value, String> {
-        let known = crate::operations().iter().find(|known| known.id == operation);
+        let known = self.service.app.operation(operation);
         let operation = known.ok_or_else(|| format!("there is no operation {operation}"))?;
         let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token)).map_err(|error| error.to_string())?;
         let request = Request {
-            id: self.service.ids.uuid(self.service.clock.now()),
+            id: self.service.kit.ids.uuid(self.service.clock.now()),
             path: path.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             query: Vec::new(),
             headers: HeaderMap::from_iter([(AUTHORIZATION, bearer)]),

@@ -11,12 +11,13 @@ pub use import::import;
 
 use std::io::Write as _;
 
+use engine::ambient::Clock;
+use engine::surface::openapi;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::ambient::Clock;
+use crate::app::app;
 use crate::config::{Cli, Command, DatabaseFlags, ServeFlags};
 use crate::server::{self, Server};
-use crate::surface::openapi;
 
 /// Runs a command to its end.
 pub async fn run(cli: Cli) -> Result<(), String> {
@@ -26,7 +27,7 @@ pub async fn run(cli: Cli) -> Result<(), String> {
         Command::Migrate(flags) => migrate(flags).await,
         Command::Import(flags) => import(flags).await,
         Command::Backup(flags) => backup(flags).await,
-        Command::Openapi => print(&openapi::json()),
+        Command::Openapi => print(&openapi::json(app())),
     }
 }
 

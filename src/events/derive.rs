@@ -1,5 +1,7 @@
 //! From a change of a record to what it leads to, events and timers: pure, one function a kind.
 
+use engine::error::{Error, Result};
+use engine::operation::Object;
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
@@ -7,9 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Event;
-use crate::error::{Error, Result};
-use crate::operation::Object;
-use crate::platform::{Device, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus};
+use crate::records::{Device, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus};
 
 /// A record before and after, and the property it is of.
 pub struct Change<'c> {

@@ -2,24 +2,63 @@
 //!
 //! A change of a record leads to events at once, and for a device that comes back to a timer: a row, written with the change,
 //! that the timekeeper turns into the event once the device has stayed.
+//!
+//! An event becomes rows of the outbox in the transaction that caused it, one for each subscription that wants it. The crate
+//! `delivery` sends them, and asks the payload for what the receiver may see at that moment. Whether the credential may still
+//! hear of its event is asked at every delivery and once a minute (standing).
 
 mod derive;
+mod document;
+mod erased;
+mod event_types;
+mod log;
+mod outbox;
+mod payload;
+mod standing;
+mod subscriptions;
+mod targets;
 mod timekeeper;
 mod timer;
+mod workflow;
 
 pub use derive::{Change, Derived, Timer, derive, has_timers};
-pub use timekeeper::Timekeeper;
-pub(crate) use timer::{STATEMENTS, set_all as set_timers};
+pub(crate) use document::{parameters, schemas, webhooks};
+pub use outbox::{Happening, enqueue};
+pub use payload::Payloads;
+pub use standing::disable_lapsed;
+pub use subscriptions::{disable_all_elsewhere, disable_all_of, disable_events_of_member};
+pub use timekeeper::{ReconnectDelay, Timekeeper};
+pub(crate) use timer::set_all as set_timers;
 
+use engine::access::Permission;
+use engine::chapter::Chapter;
+use engine::context::Context;
+use engine::error::Result;
+use engine::kit::Bell;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::Result;
-use crate::platform::Kind;
-use crate::webhooks::{self, Happening};
+use crate::records::Kind;
+
+/// Rings when there is something to deliver.
+pub const DELIVERIES: Bell = Bell("deliveries");
+/// Rings when a subscription was deleted.
+pub const DELETIONS: Bell = Bell("deletions");
+
+/// Events and the subscriptions to them.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations: || {
+        [subscriptions::operations(), log::operations(), event_types::operations(), workflow::operations()].into_iter().flatten().collect()
+    },
+    statements: || [log::STATEMENTS, outbox::STATEMENTS, standing::STATEMENTS, subscriptions::STATEMENTS, timer::STATEMENTS].concat(),
+    erased: erased::STATEMENTS,
+    lists: |lists| {
+        lists.add(targets::FORMAT);
+        lists.add(targets::BACKLOG);
+    },
+    ..Chapter::new("events")
+};
 
 macro_rules! events {
     ($($variant:ident = $name:literal, $permission:ident, $fires:literal;)*) => {
@@ -87,7 +126,7 @@ pub(crate) fn fire(context: &mut Context<'_, '_>, event: Event, kind: Kind, reco
 
 /// The same for what happened to many records.
 pub(crate) fn fire_all(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Result<()> {
-    webhooks::enqueue(context, happenings)
+    enqueue(context, happenings)
 }
 
 #[cfg(test)]

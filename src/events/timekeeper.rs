@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::error::Error;
+use engine::pipeline::Service;
 use jiff::Timestamp;
 use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::timer;
-use crate::error::Error;
-use crate::service::Service;
 
 /// The longest without a look.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
@@ -17,6 +17,10 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
 /// How long to leave a database alone that could not be asked.
 const RESPITE: Duration = Duration::from_secs(1);
+
+/// How long a device has to be back before that is told.
+#[derive(Debug, Clone, Copy)]
+pub struct ReconnectDelay(pub Duration);
 
 /// Fires `device.reconnected` for devices that have stayed. Every node has one; a timer is fired by whichever comes first.
 #[derive(Clone)]
@@ -70,8 +74,8 @@ impl Timekeeper {
         };
         let (shared, now) = (self.0.clone(), self.0.clock.now());
         match self.0.store.write(move |tx| timer::expire(tx, &shared, organization, since, now)).await {
-            Ok((count, wakes)) => {
-                self.0.wake(wakes);
+            Ok((count, rung)) => {
+                self.0.kit.ring(&rung);
                 Some(count)
             }
             Err(error) => {
@@ -108,7 +112,7 @@ impl Timekeeper {
     }
 
     fn delay(&self) -> Duration {
-        self.0.settings.device_reconnect_delay
+        self.0.kit.part::<ReconnectDelay>().map_or(Duration::ZERO, |delay| delay.0)
     }
 }
 

@@ -6,22 +6,23 @@
 //! Whoever begins, ends or fires a timer has locked the organization first. Firing takes the row in the transaction that
 //! fires, so that of several nodes one finds it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use engine::access::Access;
+use engine::context::Context;
+use engine::error::Result;
+use engine::kit::Bell;
+use engine::operation::Touches;
+use engine::pipeline::Service;
+use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
 use super::derive::{Timer, is_back};
 use super::{Event, fire_all};
-use crate::access::Access;
-use crate::context::{Context, Wakes};
-use crate::error::Result;
-use crate::operation::Touches;
-use crate::platform::{Device, Kind, typed_among};
-use crate::service::Service;
-use crate::values;
-use crate::webhooks::Happening;
+use crate::events::Happening;
+use crate::records::{Device, Kind, typed_among};
 
 /// Timers fired in one transaction at the most: an organization is locked as long as that takes.
 const BATCH: i64 = 100;
@@ -72,7 +73,7 @@ pub(super) fn expire(
     organization: Uuid,
     since: Timestamp,
     now: Timestamp,
-) -> Result<(usize, Wakes)> {
+) -> Result<(usize, BTreeSet<Bell>)> {
     let access = Access::platform();
     let mut context = Context::for_writing(service.system(tx, now), organization, &access, Touches::Stream)?;
     let rows = context.rows(&DUE_WITHIN, values![since, BATCH])?;
@@ -85,7 +86,7 @@ pub(super) fn expire(
     let happenings: Vec<_> =
         back.map(|(record_id, device)| Happening { event, kind, record_id, property_id: device.property_id }).collect();
     fire_all(&mut context, &happenings)?;
-    Ok((rows.len(), context.wakes()))
+    Ok((rows.len(), context.rung()))
 }
 
 /// Since when the device whose timer is due first has been back.

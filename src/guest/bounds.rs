@@ -1,6 +1,6 @@
 //! How much a guest may write in one stay (contract: The guest's page).
 
-use crate::error::{Error, Issue};
+use engine::error::{Error, Issue};
 
 /// Messages of a stay at the most.
 pub(super) const MESSAGES: i64 = 200;

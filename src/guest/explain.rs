@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use engine::context::Context;
+use engine::error::Result;
+use engine::operation::Object;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,14 +13,10 @@ use uuid::Uuid;
 
 use super::precheckin;
 use super::stay::{Flat, Stay};
-use crate::context::Context;
-use crate::error::Result;
 use crate::manuals;
-use crate::operation::Object;
-use crate::platform::typed;
-use crate::portals::{Resolved, Route};
 use crate::precheck::{self, StayFacts, Step, StepType, Targeting, Verdict};
-use crate::scopes::{self, EntityType, Target, TargetKind};
+use crate::records::typed;
+use crate::scopes::{self, EntityType, Resolved, Route, Target, TargetKind};
 
 /// What things on the way to the flat are called.
 type Names = HashMap<Target, String>;

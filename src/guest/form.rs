@@ -16,13 +16,13 @@
 //! Nothing here keeps out forms of other sites, because nothing has to: the token in the path is the only credential, and
 //! no browser adds it by itself. Who knows the address of a form may do what it does; who does not has nothing to aim at.
 
+use engine::error::{Error, Issue, Result};
+use engine::format;
+use engine::operation::Object;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::precheckin::StepView;
-use crate::error::{Error, Issue, Result};
-use crate::format;
-use crate::operation::Object;
 use crate::precheck::StepType;
 
 /// 64 KiB: the greatest body of a form.

@@ -4,6 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use engine::context::Context;
+use engine::error::Result;
+use engine::moment::Moment;
+use engine::operation::Object;
 use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
@@ -11,10 +15,6 @@ use uuid::Uuid;
 use super::messages::{self, Message};
 use super::precheckin::{self, Asked, Precheckin, PrecheckinStatus};
 use super::stay::Stay;
-use crate::context::Context;
-use crate::error::Result;
-use crate::moment::Moment;
-use crate::operation::Object;
 use crate::precheck::{self, FlagAction, StepSettings, StepType, identity_actions};
 
 /// What a guest has handed in.

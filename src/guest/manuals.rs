@@ -3,6 +3,9 @@
 
 use std::collections::HashMap;
 
+use engine::context::Context;
+use engine::error::Result;
+use engine::operation::Object;
 use jiff::Timestamp;
 use jiff::civil::Time;
 use schemars::JsonSchema;
@@ -12,11 +15,8 @@ use uuid::Uuid;
 
 use super::markdown;
 use super::stay::{Flat, Stay};
-use crate::context::Context;
-use crate::error::Result;
 use crate::manuals::{self, Category, Covered, DisplayMode, ManualView as Stored, Rule, StayFacts, Verdict};
-use crate::operation::Object;
-use crate::platform::{Kind, typed};
+use crate::records::{Kind, typed};
 use crate::scopes::{self, EntityType};
 use crate::translations::Texts;
 

@@ -1,5 +1,9 @@
 //! What guests write to their hosts.
 
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::moment::Moment;
+use engine::values;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,10 +12,6 @@ use uuid::Uuid;
 
 use super::bounds;
 use super::stay::Stay;
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::moment::Moment;
-use crate::values;
 
 store::statements! {
     /// A new message.

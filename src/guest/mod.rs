@@ -1,28 +1,47 @@
 //! What this guest of this flat sees now.
 
 mod bounds;
+mod erased;
 mod explain;
 pub mod form;
 mod handed_in;
+mod link;
 mod manuals;
 mod markdown;
 mod messages;
 mod operations;
 mod page;
 mod precheckin;
+mod routes;
 mod setup;
 mod stay;
 mod view;
 mod words;
 
 pub use bounds::is_reached;
+pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView};
-pub(crate) use operations::{forget_stays, operations, stay_token, stay_url};
+pub(crate) use operations::{stay_token, stay_url};
 pub use page::{render, render_busy, render_missing};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
-pub use setup::Setups;
+
 pub use view::{GuestView, language_of};
 
-pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [messages::STATEMENTS, operations::STATEMENTS, precheckin::STATEMENTS].concat()
-}
+use engine::chapter::Chapter;
+
+use crate::records::{Kind, OnGone};
+
+/// What guests see and hand in.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations: operations::operations,
+    statements: || [link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS, precheckin::STATEMENTS].concat(),
+    erased: erased::STATEMENTS,
+    routes: Some(routes::routes),
+    lists: |lists| {
+        lists.add(OnGone(|context, kind, ids| match kind {
+            Kind::Reservation => operations::forget_stays(context, ids),
+            _ => Ok(()),
+        }));
+    },
+    ..Chapter::new("guest")
+};

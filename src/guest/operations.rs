@@ -2,6 +2,13 @@
 
 use std::sync::Arc;
 
+use engine::access::{Credential, Permission};
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::field::{Language, Text6000};
+use engine::moment::Moment;
+use engine::operation::{Needs, Object, Operation};
+use engine::values;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,20 +22,15 @@ use super::precheckin::{Precheckin, StepView};
 use super::setup::{self, Setup};
 use super::stay::{Stay, reservation};
 use super::view::{GuestView, PrecheckinView, precheckin_view, view};
-use crate::access::{Credential, Permission};
-use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::events::{self, Event};
-use crate::field::{Language, Text6000};
-use crate::moment::Moment;
-use crate::operation::{Needs, Object, Operation};
-use crate::platform::{Kind, get_record};
-use crate::values;
+use crate::records::{Kind, get_record};
 
 /// Messages of a page where no limit is given.
 const MESSAGES_PAGE: u32 = 50;
 
 store::statements! {
+    /// Closes the stays of deleted reservations.
+    DELETE_GUEST_LINKS = "delete from guest_link where organization_id = ?1 and reservation_id = any(?2)";
     /// The stay token of a reservation.
     STAY_TOKEN = "select token from guest_link where organization_id = ?1 and reservation_id = ?2";
 }
@@ -140,7 +142,7 @@ struct GuestLink {
     url: String,
 }
 
-pub(crate) fn operations() -> Vec<Operation> {
+pub(super) fn operations() -> Vec<Operation> {
     let reads = Needs::Permission(Permission::ViewReservations);
     vec![
         Operation::guest("getStay", Method::GET, "/stays/{token}").summary("What this guest of this flat sees now").run(stay),
@@ -229,8 +231,9 @@ fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
     messages::send(context, &stay, input.text.0)
 }
 
-/// Forgets what the guests of deleted reservations handed in.
-pub(crate) fn forget_stays(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
+/// Closes the stays of deleted reservations, and forgets what their guests handed in.
+pub(super) fn forget_stays(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
+    context.execute(&DELETE_GUEST_LINKS, values![reservations])?;
     super::precheckin::forget(context, reservations)?;
     messages::forget(context, reservations)
 }

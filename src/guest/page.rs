@@ -3,6 +3,7 @@
 //! An icon that is the cover of a manual is not drawn: the page loads no script and no font, and the catalogue is names only.
 
 use askama::Template;
+use engine::error::{Error, Result};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -11,7 +12,6 @@ use super::manuals::{ManualCategoryView, ManualView};
 use super::precheckin::{PrecheckinStatus, QuestionView, StepView};
 use super::view::{GuestView, language_of};
 use super::words::{self, FormWords, PageWords};
-use crate::error::{Error, Result};
 use crate::precheck::{QuestionKind, StepType};
 use crate::translations::ENGLISH;
 
@@ -151,7 +151,7 @@ pub fn render(view: &GuestView, path: &str, visit: &Visit, refused: Option<&Refu
         headings: headings.filter(|heading| !heading.manuals.is_empty()).collect(),
         words,
         labels: &labels,
-        is_cancelled: view.reservation.status == crate::platform::ReservationStatus::Cancelled,
+        is_cancelled: view.reservation.status == crate::records::ReservationStatus::Cancelled,
         tiles: view.quick_access.iter().map(|tile| words::tile(*tile, &language)).collect(),
         contact_href: view.contact.as_ref().map(|contact| contact.method.link(&contact.value)),
         alert: shown.stray_alert(asking.as_ref(), chat.is_some()),
@@ -169,7 +169,7 @@ pub fn render_missing(message: &str) -> Result<String> {
 
 /// The page where it has been asked for too often, in the language that was asked for: whose stay it is has not been looked at.
 pub fn render_busy(asked: Option<&str>) -> Result<String> {
-    let language = asked.and_then(crate::format::language).unwrap_or_else(|| ENGLISH.into());
+    let language = asked.and_then(engine::format::language).unwrap_or_else(|| ENGLISH.into());
     Missing { language: &language, message: words::busy(&language) }.render().map_err(Error::internal)
 }
 

@@ -4,6 +4,11 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::moment::Moment;
+use engine::operation::Object;
+use engine::values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,15 +19,10 @@ use super::bounds;
 use super::setup::length_of;
 use super::stay::{Flat, Stay};
 use super::words;
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::moment::Moment;
-use crate::operation::Object;
 use crate::portals::Portal;
 use crate::precheck::{self, Place, Question, QuestionKind, QuestionOption, Step, StepType};
 use crate::scopes::{self, EntityType};
 use crate::translations::Texts;
-use crate::values;
 
 store::statements! {
     /// What a guest has answered.

@@ -8,8 +8,9 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use engine::context::Context;
+use engine::error::Result;
+use engine::kit::Weighed;
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -17,20 +18,9 @@ use super::manuals::{Shelves, Stock};
 use super::precheckin;
 use super::stay::{Flat, Stay, reservation};
 use super::view::language_of;
-use crate::ambient;
-use crate::context::Context;
-use crate::error::Result;
-use crate::pipeline;
 use crate::portals::{self, Branding};
 use crate::precheck::Step;
 use crate::translations::{self, Texts};
-
-/// Bytes of set-ups kept at once, by their length as JSON.
-const KEPT: u64 = 32 << 20;
-/// About how many that is.
-const SETUPS: usize = 1_024;
-/// About what an entry takes besides.
-const OVERHEAD: u64 = 1_024;
 
 /// What is set up for the guests of a flat, in one language.
 pub(super) struct Setup {
@@ -48,38 +38,6 @@ pub(super) struct Setup {
     pub shelves: Shelves,
 }
 
-/// The set-ups that are kept.
-pub struct Setups(Cache<Key, Arc<Kept>, ByLength>);
-
-#[derive(PartialEq, Eq, Hash, Clone)]
-struct Key {
-    organization: Uuid,
-    property: Option<Uuid>,
-    language: String,
-}
-
-struct Kept {
-    /// Of the organization's configuration, when it was read.
-    revision: i64,
-    setup: Arc<Setup>,
-    length: u64,
-}
-
-#[derive(Clone)]
-struct ByLength;
-
-impl Weighter<Key, Arc<Kept>> for ByLength {
-    fn weight(&self, _: &Key, kept: &Arc<Kept>) -> u64 {
-        OVERHEAD + kept.length
-    }
-}
-
-impl Default for Setups {
-    fn default() -> Self {
-        Self(pipeline::sharded(SETUPS, KEPT, ByLength, ambient::processors()))
-    }
-}
-
 /// A stay and what is set up for it, in the language asked for or else the guest's; 404 where there is no such reservation.
 pub(super) fn visit(context: &mut Context<'_, '_>, id: Uuid, asked: Option<&str>) -> Result<(Stay, Arc<Setup>)> {
     let reservation = reservation(context, id)?;
@@ -90,18 +48,8 @@ pub(super) fn visit(context: &mut Context<'_, '_>, id: Uuid, asked: Option<&str>
 impl Setup {
     /// What is set up for a flat now.
     fn of(context: &mut Context<'_, '_>, property: Option<Uuid>, language: String) -> Result<Arc<Self>> {
-        let Some(revision) = context.revision() else { return Self::load(context, property, language).map(Arc::new) };
-        let key = Key { organization: context.organization.id, property, language: language.clone() };
-        if let Some(kept) = context.setups().0.get(&key).filter(|kept| kept.revision == revision) {
-            return Ok(kept.setup.clone());
-        }
-        let setup = Arc::new(Self::load(context, property, language)?);
-        if !context.may_keep() {
-            return Ok(setup);
-        }
-        let kept = Kept { revision, length: setup.length(), setup: setup.clone() };
-        context.setups().0.insert(key, Arc::new(kept));
-        Ok(setup)
+        let key = format!("{} {language}", property.unwrap_or_default());
+        context.cached(&key, |context| Self::load(context, property, language))
     }
 
     fn load(context: &mut Context<'_, '_>, property: Option<Uuid>, language: String) -> Result<Self> {
@@ -127,9 +75,11 @@ impl Setup {
         texts.retain(&linked);
         Ok(Self { flat: flat.map(Arc::new), language, branding, steps, texts, shelves })
     }
+}
 
+impl Weighed for Setup {
     /// How long it is as JSON, which is about what it takes in memory.
-    fn length(&self) -> u64 {
+    fn weight(&self) -> u64 {
         let flat = self.flat.as_ref().map(|flat| (&flat.property, flat.portal()));
         let steps: Vec<&Step> = self.steps.iter().map(AsRef::as_ref).collect();
         length_of(&(flat, &self.branding, steps, &self.texts, &self.shelves))

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use engine::context::Context;
+use engine::error::{Error, Result};
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::platform::{Kind, Property, Reservation, ReservationStatus, typed};
-use crate::portals::{self, Placement, Portal, Resolved};
+use crate::portals::{self, Portal};
 use crate::precheck::StayFacts;
-use crate::scopes::{Target, TargetKind};
+use crate::records::{Kind, Property, Reservation, ReservationStatus, typed};
+use crate::scopes::{Placement, Resolved, Target, TargetKind, effective_portal};
 
 /// A stay.
 pub(crate) struct Stay {
@@ -80,7 +80,7 @@ impl Flat {
         let Some(property) = typed::<Property>(context, Kind::Property, id)? else { return Ok(None) };
         let tags = property.tag_ids.clone().unwrap_or_default();
         let placement = Placement { property: id, group: property.property_group_id, tags };
-        let portal = match portals::effective_portal(context, &placement)? {
+        let portal = match effective_portal(context, &placement)? {
             Some(resolved) => portals::find_portal(context, resolved.portal)?.map(|portal| (portal, resolved)),
             None => None,
         };

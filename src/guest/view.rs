@@ -1,5 +1,7 @@
 //! The guest view: exactly what a guest sees, resolved and in their language (contract: Guest interface).
 
+use engine::context::Context;
+use engine::error::Result;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -12,10 +14,8 @@ use super::precheckin::{Precheckin, PrecheckinStatus, StepView};
 use super::setup::Setup;
 use super::stay::{Flat, Stay};
 use super::words;
-use crate::context::Context;
-use crate::error::Result;
-use crate::platform::{Guest, Property, Reservation, ReservationStatus};
 use crate::portals::{Branding, CommunicationMethod, Portal, Tile, contact, tiles};
+use crate::records::{Guest, Property, Reservation, ReservationStatus};
 use crate::translations::{ENGLISH, Texts};
 
 /// What this guest of this flat sees now.
@@ -146,7 +146,7 @@ pub struct PrecheckinView {
 /// The language a guest is addressed in: the one asked for, else the reservation's, else English.
 #[must_use]
 pub fn language_of(asked: Option<&str>, guest: &Guest) -> String {
-    asked.or(guest.language.as_deref()).and_then(crate::format::language).unwrap_or_else(|| ENGLISH.into())
+    asked.or(guest.language.as_deref()).and_then(engine::format::language).unwrap_or_else(|| ENGLISH.into())
 }
 
 /// Resolves what the guest of a stay sees at a moment.

@@ -1,5 +1,9 @@
 //! Manual categories in the database: the headings manuals are filed under (spec: Manual category).
 
+use engine::context::Context;
+use engine::error::Result;
+use engine::moment::Moment;
+use engine::values;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -7,11 +11,7 @@ use store::Row;
 use uuid::Uuid;
 
 use super::texts::TITLE;
-use crate::context::Context;
-use crate::error::Result;
-use crate::moment::Moment;
 use crate::translations::{self, Texts};
-use crate::values;
 
 store::statements! {
     /// The categories in portal order.

@@ -3,6 +3,12 @@
 
 use std::collections::HashSet;
 
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::{Error, Issue, Result};
+use engine::field::{CategoryTitle, Language, folded};
+use engine::moment::Moment;
+use engine::operation::{Basis, ById, Findings, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,12 +17,6 @@ use uuid::Uuid;
 
 use super::categories::{self, Category, CategoryView};
 use super::{records, visible};
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::{Error, Issue, Result};
-use crate::field::{CategoryTitle, Language, folded};
-use crate::moment::Moment;
-use crate::operation::{Basis, ById, Findings, Needs, Operation};
 use crate::translations::{self, ENGLISH, Others, SourceTable};
 
 #[derive(Debug, Deserialize, JsonSchema)]

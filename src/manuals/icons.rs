@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use engine::operation::{Basis, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-
-use crate::operation::{Basis, Needs, Operation};
 
 /// Each icon's name and its tags; see `data/README.md` for their source and licence.
 const CATALOGUE: &str = include_str!("../../data/icons.json");

@@ -1,30 +1,48 @@
-//! DELETE /instructions/{id}: the steps of a guest's instructions, kept in a contiguous order within their scope.
+//! listInstructions, deleteInstruction: the steps of a guest's instructions, kept in a contiguous order within their scope. What
+//! an instruction is of decides who sees it and may change it (contract: Limited callers).
 
+use std::collections::HashMap;
+
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::operation::{ById, Needs, Nothing, Object, Operation};
+use engine::values;
 use http::Method;
 use serde_json::Value;
 use store::{Json, Row};
 use uuid::Uuid;
 
 use super::category_operations::Deleted;
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::operation::{ById, Needs, Object, Operation};
-use crate::platform::{Kind, may_change_instruction, remove_record, replace_record, typed};
-use crate::values;
+use crate::records::{Kind, Record, basis, list_all, list_of, remove_record, replace_record, typed};
+use crate::scopes::{Coverage, Target, TargetKind};
 
 store::statements! {
     /// The instructions of a scope, by creation.
     OF_SCOPE = "select id, doc from record where organization_id = ?1 and kind = 'instruction' and lower(doc ->> 'scopeId') = ?2
         order by created_at, id";
+    /// Which of some ids are properties, groups or tags.
+    PLACES = "select kind, id from record
+        where organization_id = ?1 and kind in ('property', 'property_group', 'tag') and id = any(?2)";
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
+        Operation::public("listInstructions", Method::GET, "/instructions", Needs::Permission(Permission::ViewProperties))
+            .summary("List every record of this kind within the caller's reach, by creation")
+            .kept(basis(Kind::Instruction))
+            .run(list)
+            .answering(|| list_of(Kind::Instruction)),
         Operation::public("deleteInstruction", Method::DELETE, "/instructions/{id}", Needs::Permission(Permission::ModifyGuides))
             .summary("Delete an instruction; those after it in its scope move up")
             .run(delete),
     ]
+}
+
+fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<Record>> {
+    let mut instructions = list_all(context, Kind::Instruction)?;
+    retain_visible(context, &mut instructions)?;
+    Ok(instructions)
 }
 
 fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
@@ -48,4 +66,48 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
         }
     }
     Ok(Deleted::DONE)
+}
+
+/// Takes away the instructions that a limited caller does not see.
+fn retain_visible(context: &mut Context<'_, '_>, instructions: &mut Vec<Record>) -> Result<()> {
+    if !context.reach().is_limited() {
+        return Ok(());
+    }
+    let mut places = HashMap::<Uuid, Vec<TargetKind>>::new();
+    for (kind, id) in places_of(context, instructions.iter().filter_map(scope).collect())? {
+        places.entry(id).or_default().push(kind);
+    }
+    let coverage = Coverage::load(context)?;
+    instructions.retain(|record| {
+        let of = scope(record).and_then(|id| places.get(&id).map(|kinds| (id, kinds)));
+        of.is_none_or(|(id, kinds)| kinds.iter().any(|kind| coverage.is_visible(*kind, id)))
+    });
+    Ok(())
+}
+
+/// Whether the caller may change an instruction: what it is of is theirs to write, or is no property, group or tag.
+fn may_change_instruction(context: &mut Context<'_, '_>, instruction: &Object) -> Result<bool> {
+    if !context.reach().is_limited() {
+        return Ok(true);
+    }
+    let scope = instruction.get("scopeId").and_then(Value::as_str).and_then(|text| text.parse().ok());
+    let places = places_of(context, scope.into_iter().collect())?;
+    let coverage = Coverage::load(context)?;
+    Ok(places.is_empty() || places.iter().any(|(kind, id)| coverage.is_writable(*kind, *id)))
+}
+
+/// What an instruction is of.
+fn scope(instruction: &Record) -> Option<Uuid> {
+    instruction.field("scopeId")
+}
+
+/// The properties, groups and tags with these ids, which are unique within a kind only.
+fn places_of(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Target>> {
+    let mut places = Vec::new();
+    for row in context.rows(&PLACES, values![ids])? {
+        if let Some(kind) = TargetKind::named(&row.get::<String>(0)?) {
+            places.push((kind, row.get(1)?));
+        }
+    }
+    Ok(places)
 }

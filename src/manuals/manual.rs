@@ -1,5 +1,8 @@
 //! A house manual: its fields, and the rules on them together (spec: House manual, createPortalManual, updatePortalManual).
 
+use engine::error::Issue;
+use engine::field::{Creatable, Field, HttpUrl, HttpUrlOrEmpty, Text200, Text5000, UpTo200};
+use engine::moment::Moment;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,9 +10,6 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::rule::{Rule, VisibilityRules};
-use crate::error::Issue;
-use crate::field::{Creatable, Field, HttpUrl, HttpUrlOrEmpty, Text200, Text5000, UpTo200};
-use crate::moment::Moment;
 
 /// What a manual shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub struct Manual {
     pub owns_image: bool,
 }
 
-crate::resource! {
+engine::resource! {
     /// A manual, as create and update answer it.
     #[schemars(rename = "PortalManual", example = example())]
     pub struct ManualView {

@@ -2,6 +2,12 @@
 
 use std::collections::HashSet;
 
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::{Error, Issue, Result, Step};
+use engine::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
+use engine::moment::Moment;
+use engine::operation::{Basis, ById, Findings, Needs, Object, Operation};
 use http::Method;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -12,15 +18,8 @@ use super::manual::{Change, Cover, Image, Manual, ManualFields, ManualView, issu
 use super::records::{self, Covered};
 use super::texts::{DESCRIPTION, TITLE};
 use super::{categories, visible};
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::{Error, Issue, Result, Step};
-use crate::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
-use crate::moment::Moment;
-use crate::operation::{Basis, ById, Findings, Needs, Object, Operation};
-use crate::platform::{Kind, Property, exists, linked_from, remove_record, save_record, typed};
-use crate::portals::Coverage;
-use crate::scopes::{self, EntityType, Target, TargetKind};
+use crate::records::{Kind, Property, exists, linked_from, remove_record, save_record, typed};
+use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::{self, ENGLISH, Link, SourceTable};
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -2,6 +2,7 @@
 
 mod categories;
 mod category_operations;
+mod erased;
 mod icons;
 mod instructions;
 mod manual;
@@ -16,27 +17,40 @@ mod visible;
 pub(crate) use categories::{Category, in_order as categories_in_order};
 pub use manual::{DisplayMode, ManualView};
 pub use photos::StockPhotos;
-pub(crate) use records::{Covered, LINKED_AS, all, among, forget_records};
+pub(crate) use records::{Covered, all, among};
 pub use rule::{Rule, VisibilityRules};
-pub(crate) use texts::{CategoryTitles, ManualTexts};
 pub use visibility::{StayFacts, Verdict, decide};
-pub(crate) use visible::{check_exists, visible_ids};
+pub(crate) use visible::visible_ids;
 
-use crate::operation::Operation;
+use engine::access::Permission;
+use engine::chapter::Chapter;
 
-pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [categories::STATEMENTS, instructions::STATEMENTS, records::STATEMENTS].concat()
-}
+use crate::records::Linking;
+use crate::scopes::{Assignable, EntityType};
+use crate::translations::Shows;
 
-pub(crate) fn operations() -> Vec<Operation> {
-    [
-        manual_operations::operations(),
-        category_operations::operations(),
-        icons::operations(),
-        photos::operations(),
-        instructions::operations(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
+/// House manuals.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations: || {
+        [
+            manual_operations::operations(),
+            category_operations::operations(),
+            icons::operations(),
+            photos::operations(),
+            instructions::operations(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    },
+    statements: || [categories::STATEMENTS, instructions::STATEMENTS, records::STATEMENTS].concat(),
+    erased: erased::STATEMENTS,
+    lists: |lists| {
+        lists.add::<&'static dyn Shows>(&texts::ManualTexts);
+        lists.add::<&'static dyn Shows>(&texts::CategoryTitles);
+        lists.add(Linking { filed_as: records::LINKED_AS, forget: records::forget_records });
+        let needs = Some(Permission::ModifyGuides);
+        lists.add(Assignable { entity_type: EntityType::Manual, check: visible::check_exists, needs });
+    },
+    ..Chapter::new("manuals")
+};

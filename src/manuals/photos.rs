@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::error::{Error, Kind, Result, innermost};
+use engine::field::Text200;
+use engine::kit::Kit;
+use engine::operation::{Needs, Operation};
 use http::Method;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::Client;
@@ -11,11 +15,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
-
-use crate::error::{Error, Kind, Result, innermost};
-use crate::field::Text200;
-use crate::operation::{Needs, Operation};
-use crate::service::Service;
 
 /// How long the provider may take in all, from the connection to the last byte of the answer.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -194,8 +193,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-async fn search(service: Arc<Service>, wanted: SearchStockPhotos) -> Result<FoundPhotos> {
-    match &service.stock_photos {
+async fn search(kit: Arc<Kit>, wanted: SearchStockPhotos) -> Result<FoundPhotos> {
+    match kit.part::<StockPhotos>() {
         Some(provider) => provider.search(&wanted).await,
         None => Err(Error::new(Kind::Unavailable, "Stock photo search is not configured.")),
     }

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::iter;
 
+use engine::context::Context;
+use engine::error::Result;
+use engine::field::folded;
+use engine::values;
 use store::{Json, Row};
 use uuid::Uuid;
 
 use super::manual::Manual;
-use crate::context::Context;
-use crate::error::Result;
-use crate::field::folded;
-use crate::platform::{Kind, link_to, unlink_records};
-use crate::{translations, values};
+use crate::records::{Kind, link_to, unlink_records};
+use crate::translations;
 
 store::statements! {
     /// A manual.

@@ -7,13 +7,13 @@
 
 use std::borrow::Cow;
 
+use engine::error::{Issue, Step};
 use jiff::civil::Date;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::error::{Issue, Step};
-use crate::platform::VerificationStatus;
+use crate::records::VerificationStatus;
 
 /// Windows, channels or statuses in a rule at the most.
 const MOST: usize = 100;
@@ -475,8 +475,8 @@ mod tests {
 
     /// Where a list of rules is at fault: by the schema, else in what the schema cannot say.
     fn faults(sent: Value) -> Vec<String> {
-        let schema = VisibilityRules::json_schema(&mut crate::operation::inline_generator()).to_value();
-        let options = crate::format::STATIC
+        let schema = VisibilityRules::json_schema(&mut engine::operation::inline_generator()).to_value();
+        let options = engine::format::STATIC
             .iter()
             .fold(jsonschema::draft202012::options(), |options, format| options.with_format(format.name, format.holds));
         let validator = options.should_validate_formats(true).build(&schema).unwrap();
@@ -596,7 +596,7 @@ mod tests {
 
     #[test]
     fn an_answer_fits_its_schema() {
-        let schema = Rule::json_schema(&mut crate::operation::inline_generator()).to_value();
+        let schema = Rule::json_schema(&mut engine::operation::inline_generator()).to_value();
         let validator = jsonschema::draft202012::new(&schema).unwrap();
         let example = rules(json!([schema["examples"][0]]));
         assert_eq!(serde_json::to_value(&example[0]).unwrap(), schema["examples"][0]);

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::Result;
 use uuid::Uuid;
 
 use super::manual::ManualView;
 use super::{categories, category_operations, visible};
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::Result;
 use crate::translations::{Form, News, Shows, SourceTable};
 
 /// The titles and bodies of manuals; several manuals may link the same.

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::rule::{Anchor, Rule, SourceRuleType, Unit, Window};
-use crate::platform::VerificationStatus;
+use crate::records::VerificationStatus;
 
 impl Rule {
     /// What hides a manual with this rule.

@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
+use engine::context::Context;
+use engine::error::{Error, Result};
 use uuid::Uuid;
 
 use super::manual::Manual;
 use super::records;
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::portals::Coverage;
-use crate::scopes::{self, EntityType};
+use crate::scopes::{self, Coverage, EntityType};
 
 /// The manuals among these that the caller may know of: those that reach one of their properties, and those that reach none
 /// because they are assigned to nothing.

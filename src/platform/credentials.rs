@@ -3,6 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use delivery::DisabledReason;
+use engine::access::{self, AccessToken, ApiKey, Credential, Member, Permission};
+use engine::context::{Context, System};
+use engine::error::{Error, Result};
+use engine::field::{EmailAddress, Field, HttpUrl, Label};
+use engine::moment::Moment;
+use engine::operation::{Basis, Listing, Needs, Nothing, Operation, Page, PageLimits};
+use engine::values;
 use http::Method;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -12,17 +20,12 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::organizations::PAGES;
-use crate::access::{self, AccessToken, ApiKey, Credential, Member, Permission};
-use crate::context::{Context, System};
-use crate::error::{Error, Result};
 use crate::events::Event;
-use crate::field::{EmailAddress, Field, HttpUrl, Label};
-use crate::moment::Moment;
-use crate::operation::{Listing, Operation, Page};
-use crate::values;
-use crate::webhooks::{DisabledReason, disable_all_elsewhere, disable_all_of, disable_events_of_member};
+use crate::events::{disable_all_elsewhere, disable_all_of, disable_events_of_member};
 
 store::statements! {
+    /// A page of members, by creation.
+    MEMBERS_BY_CREATION = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
     /// A new API key.
     INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc) values (?1, ?2, ?3, ?4, ?5)";
     /// Ends the tokens of a connection in the other organizations.
@@ -315,6 +318,10 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("disconnect", Method::DELETE, "/organizations/{organizationId}/connections/{oauthAppId}/{memberId}")
             .summary("Disconnect an app from a member: its tokens die, its subscriptions are disabled")
             .run(disconnect),
+        Operation::public("listTeamMembers", Method::GET, "/members", Needs::Permission(Permission::ManageOrganization))
+            .summary("List the organization's members")
+            .kept(Basis::Configuration)
+            .pages(PageLimits { default: 50, max: 100 }, members_by_creation),
     ]
 }
 
@@ -362,6 +369,12 @@ fn put_member(context: &mut Context<'_, '_>, input: PutMember) -> Result<MemberV
     let now = context.now();
     let row = context.row(&PUT_MEMBER, values![input.member_id, now, store::Value::json(&member)?])?;
     MemberView::from_row(&row.ok_or_else(|| Error::internal("an upsert returned nothing"))?)
+}
+
+fn members_by_creation(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<MemberView>> {
+    let total = context.row(&COUNT_MEMBERS, [])?.map_or(Ok(0), |row| row.get(0))?;
+    let rows = context.rows(&MEMBERS_BY_CREATION, values![page.limit, page.offset])?;
+    Ok(Listing { items: rows.iter().map(MemberView::from_row).collect::<Result<_>>()?, total })
 }
 
 fn list_members(context: &mut Context<'_, '_>, _: OfOrganization, page: Page) -> Result<Listing<MemberView>> {

@@ -6,13 +6,12 @@
 
 use std::time::Duration;
 
+use engine::ambient::Clock;
+use engine::app::App;
+use engine::error::Result;
+use engine::values;
 use store::Transaction;
 use uuid::Uuid;
-
-use super::erased_tables;
-use crate::ambient::Clock;
-use crate::error::Result;
-use crate::values;
 
 /// Rows that one statement removes.
 const STEP: u32 = 50;
@@ -32,14 +31,14 @@ store::statements! {
 }
 
 /// Removes some of what is left of an organization that has been erased; true when there may be more.
-pub fn sweep(tx: &mut Transaction<'_>, clock: &Clock) -> Result<bool> {
+pub fn sweep(tx: &mut Transaction<'_>, app: &App, clock: &Clock) -> Result<bool> {
     if !tx.try_lock(LOCK)? {
         return Ok(false);
     }
     let Some(row) = tx.row(&ERASED, &[])? else { return Ok(false) };
     let organization: Uuid = row.get(0)?;
     let (began, mut removed) = (clock.elapsed(), 0);
-    for table in erased_tables::STATEMENTS {
+    for table in &app.erased {
         loop {
             let gone = tx.execute(table, &values![organization, STEP])?;
             removed += gone;

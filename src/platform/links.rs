@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::operation::Operation;
+use engine::values;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::Kind;
-use crate::context::Context;
-use crate::error::{Error, Result};
 use crate::guest;
-use crate::operation::Operation;
-use crate::values;
+use crate::records::Kind;
 
 store::statements! {
     /// The stay tokens of some reservations.

@@ -1,5 +1,13 @@
 //! Organizations and their settings.
 
+use engine::access::Settings;
+use engine::context::{Context, System};
+use engine::error::{Error, Result};
+use engine::field::{Country, Label, Language};
+use engine::format;
+use engine::moment::Moment;
+use engine::operation::{Listing, Nothing, Operation, Page, PageLimits, Touches};
+use engine::values;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,15 +15,7 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::credentials::Done;
-use crate::access::Settings;
-use crate::context::{Context, System};
-use crate::error::{Error, Result};
-use crate::field::{Country, Label, Language};
-use crate::format;
-use crate::moment::Moment;
-use crate::operation::{Listing, Nothing, Operation, Page, PageLimits, Touches};
 use crate::translations;
-use crate::values;
 
 store::statements! {
     /// Creates an organization, or replaces its settings; nothing while it is being erased.
@@ -128,7 +128,7 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
     }
     let doc = store::Value::json(&settings)?;
     // A random one: it may have the id of one that was erased, whose answers some node still has in memory.
-    let revision = system.ids.step();
+    let revision = system.kit.ids.step();
     let row = system.tx.row(&PUT_ORGANIZATION, &values![id, system.now, doc, revision])?;
     let row = row.ok_or_else(|| Error::conflict("The organization is being erased; it can be created anew once that is done."))?;
     let view = OrganizationView::from_row(&row)?;

@@ -4,6 +4,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
+use engine::access;
+use engine::context::Context;
+use engine::error::{Error, Issue, Result, Step};
+use engine::json;
+use engine::moment::Moment;
+use engine::operation::{Object, Operation};
+use engine::values;
 use http::Method;
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -12,19 +19,10 @@ use serde_json::{Value, json};
 use store::Row;
 use uuid::Uuid;
 
-use super::blocks::{self, Place};
-use super::facets::facets;
-use super::records::{self, StoredRecord};
-use super::{Kind, Property};
-use crate::access;
-use crate::context::Context;
-use crate::error::{Error, Issue, Result, Step};
-use crate::events::{self, Change, Timer};
-use crate::json;
-use crate::moment::Moment;
-use crate::operation::{Object, Operation};
-use crate::webhooks::Happening;
-use crate::{guest, manuals, portals, precheck, scopes, values};
+use crate::events::{self, Change, Happening, Timer};
+use crate::records::blocks::{self, Place};
+use crate::records::stored::{self, StoredRecord};
+use crate::records::{Kind, Linking, OnGone, Property, facets};
 
 /// Records in one request at the most.
 pub const MAX_RECORDS: usize = 10_000;
@@ -39,8 +37,6 @@ const MAX_WARNINGS: usize = 100;
 store::statements! {
     /// The stay token of a new reservation.
     INSERT_GUEST_LINK = "insert into guest_link (organization_id, reservation_id, token) values (?1, ?2, ?3) on conflict do nothing";
-    /// Closes the stays of deleted reservations.
-    DELETE_GUEST_LINKS = "delete from guest_link where organization_id = ?1 and reservation_id = any(?2)";
 }
 
 #[derive(Debug, Deserialize)]
@@ -325,7 +321,7 @@ impl Batch {
             for id in &ids {
                 batch.naming.insert((kind, *id), BTreeSet::new());
             }
-            for (from_kind, from, id) in records::linked_from_among(context, kind, ids.into_iter().collect())? {
+            for (from_kind, from, id) in stored::linked_from_among(context, kind, ids.into_iter().collect())? {
                 if let Some(from_kind) = Kind::named(&from_kind) {
                     wanted.entry(from_kind).or_default().insert(from);
                     batch.naming.entry((kind, id)).or_default().insert((from_kind, from));
@@ -335,7 +331,7 @@ impl Batch {
             }
         }
         for (kind, ids) in wanted {
-            for row in records::find_rows(context, kind, ids.into_iter().collect())? {
+            for row in stored::find_rows(context, kind, ids.into_iter().collect())? {
                 batch.hold(kind, &row)?;
             }
         }
@@ -509,11 +505,11 @@ impl Batch {
         for kind in Kind::ALL {
             blocks::note(context, kind, added.remove(&kind).unwrap_or_default(), &gone.remove(&kind).unwrap_or_default())?;
         }
-        records::save_all(context, rows)?;
+        stored::save_all(context, rows)?;
         for (kind, ids) in relinked {
-            records::unlink_all(context, kind.name(), ids)?;
+            stored::unlink_all(context, kind.name(), ids)?;
         }
-        records::link_all(context, links.into_iter())?;
+        stored::link_all(context, links.into_iter())?;
         context.execute_many(&INSERT_GUEST_LINK, tokens)?;
         events::set_timers(context, &self.timers)?;
         events::fire_all(context, &self.happenings)
@@ -530,33 +526,26 @@ impl Batch {
     /// Removes records, what is assigned to them, and what steps and manuals have of them.
     fn remove(&mut self, context: &mut Context<'_, '_>, removed: &[((Kind, Uuid), Moment)]) -> Result<()> {
         let mut by_kind: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
-        let (mut of_steps, mut of_manuals) = (Vec::new(), Vec::new());
+        let mut linking: HashMap<&str, Vec<(Uuid, Kind, Uuid)>> = HashMap::new();
+        let known = context.listed::<Linking>();
         for ((kind, id), _) in removed {
             by_kind.entry(*kind).or_default().push(*id);
             for (from, of) in self.configured.remove(&(*kind, *id)).unwrap_or_default() {
-                match from.as_str() {
-                    precheck::LINKED_AS => of_steps.push((of, *kind, *id)),
-                    manuals::LINKED_AS => of_manuals.push((of, *kind, *id)),
-                    _ => return Err(Error::internal("a link from an unknown kind")),
-                }
+                let chapter = known.iter().find(|chapter| chapter.filed_as == from);
+                let chapter = chapter.ok_or_else(|| Error::internal("a link from an unknown kind"))?;
+                linking.entry(chapter.filed_as).or_default().push((of, *kind, *id));
             }
         }
         for (kind, ids) in by_kind {
-            records::remove_all(context, kind, &ids)?;
-            match kind {
-                Kind::Reservation => {
-                    context.execute(&DELETE_GUEST_LINKS, values![ids.as_slice()])?;
-                    guest::forget_stays(context, &ids)?;
-                }
-                Kind::CustomUrl => portals::forget_custom_urls(context, &ids)?,
-                _ => scopes::forget_targets(context, kind, &ids)?,
+            stored::remove_all(context, kind, &ids)?;
+            for OnGone(forget) in context.listed() {
+                forget(context, kind, &ids)?;
             }
         }
-        if !of_steps.is_empty() {
-            precheck::forget_records(context, &of_steps)?;
-        }
-        if !of_manuals.is_empty() {
-            manuals::forget_records(context, &of_manuals)?;
+        for chapter in known {
+            if let Some(links) = linking.get(chapter.filed_as) {
+                (chapter.forget)(context, links)?;
+            }
         }
         Ok(())
     }

@@ -1,13 +1,12 @@
 //! A branding: how the portals that use it look.
 
+use engine::field::{Creatable, HexColor, HttpUrlOrEmpty, Name60, Text2000};
+use engine::moment::Moment;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::field::{Creatable, HexColor, HttpUrlOrEmpty, Name60, Text2000};
-use crate::moment::Moment;
-
-crate::resource! {
+engine::resource! {
     /// A portal branding, as it is stored and answered.
     #[schemars(rename = "PortalBranding", example = example())]
     pub struct Branding {

@@ -1,20 +1,20 @@
 //! listPortalBrandings, createPortalBranding, updatePortalBranding.
 
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::{Error, Issue, Result, Step};
+use engine::field::{Create, Update};
+use engine::moment::Moment;
+use engine::operation::{Basis, Needs, Nothing, Object, Operation};
+use engine::values;
 use http::Method;
 use serde_json::Value;
 use store::Json;
 use uuid::Uuid;
 
 use super::branding::{Branding, BrandingFields};
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::{Error, Issue, Result, Step};
-use crate::field::{Create, Update};
-use crate::moment::Moment;
-use crate::operation::{Basis, Needs, Nothing, Object, Operation};
-use crate::platform::{Kind, typed};
+use crate::records::{Kind, typed};
 use crate::translations::{self, ENGLISH, Link, SourceTable};
-use crate::values;
 
 store::statements! {
     /// The brandings of an organization, default first, then oldest first.

@@ -1,27 +1,42 @@
 //! Guest portals and their brandings (spec: Guest portals and brandings).
 
+mod assign;
 mod branding;
 mod branding_operations;
+mod erased;
 mod portal;
 mod portal_operations;
-mod resolution;
-mod serving;
 mod texts;
 
 pub use branding::Branding;
-pub(crate) use branding_operations::{default_branding, find as find_branding, forget_custom_urls};
+pub(crate) use branding_operations::{default_branding, find as find_branding};
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
-pub(crate) use portal_operations::{SUMMARY, all_exist, default_portal, find as find_portal, names};
-pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
-pub(crate) use serving::{Coverage, effective_portal, may_assign};
-pub(crate) use texts::{Callouts, PortalCopy};
+pub(crate) use portal_operations::{default_portal, find as find_portal};
 
-use crate::operation::Operation;
+use engine::chapter::Chapter;
 
-pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [branding_operations::STATEMENTS, portal_operations::STATEMENTS, serving::STATEMENTS].concat()
-}
+use crate::records::{Kind, OnGone};
+use crate::scopes::{Assignable, EntityType, TargetKind, TargetSource};
+use crate::translations::Shows;
 
-pub(crate) fn operations() -> Vec<Operation> {
-    [portal_operations::operations(), branding_operations::operations()].into_iter().flatten().collect()
-}
+/// Portals and brandings.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations: || {
+        [portal_operations::operations(), branding_operations::operations(), assign::operations()].into_iter().flatten().collect()
+    },
+    statements: || [assign::STATEMENTS, branding_operations::STATEMENTS, portal_operations::STATEMENTS].concat(),
+    erased: erased::STATEMENTS,
+    summaries: &[&portal_operations::SUMMARY],
+    lists: |lists| {
+        lists.add::<&'static dyn Shows>(&texts::PortalCopy);
+        lists.add::<&'static dyn Shows>(&texts::Callouts);
+        lists.add(Assignable { entity_type: EntityType::PortalSettings, check: assign::check, needs: None });
+        let (names, all_exist) = (portal_operations::names, portal_operations::all_exist);
+        lists.add(TargetSource { kind: TargetKind::Portal, names, all_exist });
+        lists.add(OnGone(|context, kind, ids| match kind {
+            Kind::CustomUrl => branding_operations::forget_custom_urls(context, ids),
+            _ => Ok(()),
+        }));
+    },
+    ..Chapter::new("portals")
+};

@@ -1,15 +1,14 @@
 //! A portal: its fields and the rules on them alone.
 
+use engine::error::Issue;
+use engine::field::{Copy200, Copy6000, Creatable, EmailAddress, HttpUrl, Name60, PhoneNumber, Text2000};
+use engine::moment::Moment;
+use engine::operation::Findings;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
-
-use crate::error::Issue;
-use crate::field::{Copy200, Copy6000, Creatable, EmailAddress, HttpUrl, Name60, PhoneNumber, Text2000};
-use crate::moment::Moment;
-use crate::operation::Findings;
 
 /// What the contact bubble opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +57,7 @@ impl Tile {
     const ALL: [Self; 5] = [Self::Uber, Self::ReportAnIssue, Self::FindParking, Self::FindParkingJustpark, Self::RentBabyGear];
 }
 
-crate::resource! {
+engine::resource! {
     /// A guest portal, as it is stored and answered.
     #[schemars(example = example())]
     pub struct Portal {

@@ -1,5 +1,13 @@
 //! listPortals, getPortal, createPortal, updatePortal.
 
+use engine::access::Permission;
+use engine::app::Summary;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::field::{Create, Field, Update, folded};
+use engine::moment::Moment;
+use engine::operation::{Basis, ById, Needs, Operation};
+use engine::values;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,16 +17,8 @@ use uuid::Uuid;
 
 use super::branding_operations;
 use super::portal::{Portal, PortalFields, contact_issue};
-use super::serving::Coverage;
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::field::{Create, Field, Update, folded};
-use crate::moment::Moment;
-use crate::operation::{Basis, ById, Needs, Operation};
-use crate::summaries::Summary;
+use crate::scopes::Coverage;
 use crate::translations::{self, ENGLISH, Others, SourceTable};
-use crate::values;
 
 store::statements! {
     /// The portals of an organization: the list as it is answered. The rows come in order from an index; an order within

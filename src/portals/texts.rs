@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::Result;
 use uuid::Uuid;
 
 use super::portal::Portal;
 use super::portal_operations::{find, save};
-use super::serving::Coverage;
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::Result;
+use crate::scopes::Coverage;
 use crate::translations::{Form, LONGEST, News, Shows, SourceTable};
 
 /// The copy of portals: each text is of one portal, which writes it as text and links it by itself.

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use engine::error::{Issue, Step as PathStep};
+use engine::operation::Object;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::question::{Question, QuestionKind};
 use super::step::{Step, StepType};
-use crate::error::{Issue, Step as PathStep};
-use crate::operation::Object;
 
 /// Characters in a text at the most.
 const TEXT_LENGTH: usize = 6000;
@@ -145,7 +145,7 @@ mod tests {
 
     use super::super::question::{Condition, QuestionOption};
     use super::*;
-    use crate::moment::Moment;
+    use engine::moment::Moment;
 
     fn id(number: usize) -> Uuid {
         Uuid::from_u128(number as u128)

@@ -83,7 +83,7 @@ pub fn has_usable_damage_waiver(step: &Step, accounts: &Accounts) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::moment::Moment;
+    use engine::moment::Moment;
 
     const ACTIVE: Uuid = Uuid::from_u128(1);
     const INACTIVE: Uuid = Uuid::from_u128(2);

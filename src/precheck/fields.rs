@@ -1,47 +1,23 @@
 //! What a request says of a step, and the rules on its fields together (spec: createPrecheckStep, updatePrecheckStep).
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
+use engine::error::Issue;
+use engine::field::Creatable;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::identity::needs_minimum_age;
 use super::step::{Step, StepFields, StepType};
 use super::targeting::InclusionType;
-use crate::error::Issue;
-use crate::field::{Creatable, StoredAs};
 
-/// What the fields of an electronic signature are filled in with beforehand, by their names.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(transparent)]
-pub struct PrefillValues(BTreeMap<String, String>);
-
-impl JsonSchema for PrefillValues {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "PrefillValues".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({
-            "type": "object",
-            "maxProperties": 100,
-            "propertyNames": { "type": "string", "maxLength": 200 },
-            "additionalProperties": { "type": "string", "maxLength": 1000 },
-        })
-    }
-}
-
-impl StoredAs<Option<BTreeMap<String, String>>> for Option<PrefillValues> {
-    fn stored(self) -> Option<BTreeMap<String, String>> {
-        self.map(|values| values.0)
-    }
+/// Texts by the names of the fields that they fill in, or null.
+pub(super) fn prefill_values(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": ["object", "null"],
+        "maxProperties": 100,
+        "propertyNames": { "type": "string", "maxLength": 200 },
+        "additionalProperties": { "type": "string", "maxLength": 1000 },
+    })
 }
 
 impl Creatable for StepFields {
@@ -163,7 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::moment::Moment;
+    use engine::moment::Moment;
 
     fn fields(body: Value) -> StepFields {
         serde_json::from_value(body).unwrap()

@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn admits(policy: &IdentityFlagPolicy) -> bool {
-        let schema = IdentityFlagPolicy::json_schema(&mut crate::operation::inline_generator()).to_value();
+        let schema = IdentityFlagPolicy::json_schema(&mut engine::operation::inline_generator()).to_value();
         jsonschema::is_valid(&schema, &serde_json::to_value(policy).unwrap())
     }
 

@@ -3,6 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::moment::Moment;
+use engine::operation::{Basis, Needs, Object, Operation};
 use http::Method;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -13,14 +18,9 @@ use uuid::Uuid;
 use super::charging::{Accounts, ConfigurationIssue, configuration_issue, has_usable_damage_waiver};
 use super::order::{Place, compare};
 use super::step::{Step, StepType, Written};
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::moment::Moment;
-use crate::operation::{Basis, Needs, Object, Operation};
-use crate::platform::{Kind, all_records};
-use crate::portals::{self, Coverage};
-use crate::scopes::{self, EntityType, Target, TargetKind};
+use crate::portals;
+use crate::records::{Kind, all_records};
+use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 
 store::statements! {
     /// What the list says of every step. The document comes along only where the accounts of the organization matter.

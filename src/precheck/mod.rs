@@ -2,6 +2,7 @@
 
 mod answers;
 mod charging;
+mod erased;
 mod fields;
 mod identity;
 mod list;
@@ -18,18 +19,27 @@ pub use answers::{given as given_answer, is_complete, issues as answer_issues, s
 pub use identity::{FlagAction, actions as identity_actions};
 pub use order::{Place, compare};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
-pub(crate) use records::{LINKED_AS, SUMMARY, all, among, forget_records, mark_used, one};
+pub(crate) use records::{all, among, mark_used, one};
 pub use step::{Step, StepSettings, StepType, Targeting};
 pub use targeting::{StayFacts, Verdict, days, decide};
-pub(crate) use texts::StepTexts;
 pub(crate) use visible::{check_exists, visible_ids};
 
-use crate::operation::Operation;
+use engine::chapter::Chapter;
 
-pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [list::STATEMENTS, records::STATEMENTS].concat()
-}
+use crate::records::Linking;
+use crate::scopes::{Assignable, EntityType};
+use crate::translations::Shows;
 
-pub(crate) fn operations() -> Vec<Operation> {
-    [list::operations(), operations::operations()].into_iter().flatten().collect()
-}
+/// Pre-check-in steps.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations: || [list::operations(), operations::operations()].into_iter().flatten().collect(),
+    statements: || [list::STATEMENTS, records::STATEMENTS].concat(),
+    erased: erased::STATEMENTS,
+    summaries: &[&records::SUMMARY],
+    lists: |lists| {
+        lists.add::<&'static dyn Shows>(&texts::StepTexts);
+        lists.add(Linking { filed_as: records::LINKED_AS, forget: records::forget_records });
+        lists.add(Assignable { entity_type: EntityType::PrecheckStep, check: visible::check_exists, needs: None });
+    },
+    ..Chapter::new("precheck")
+};

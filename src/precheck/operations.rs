@@ -1,5 +1,11 @@
 //! getPrecheckStep, createPrecheckStep, updatePrecheckStep.
 
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::{Error, Issue, Result, Step as PathStep};
+use engine::field::{Create, Update};
+use engine::moment::Moment;
+use engine::operation::{Basis, ById, Findings, Needs, Object, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,13 +15,7 @@ use super::fields::{self, SentEnds, Title, missing_configuration};
 use super::question::{self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo};
 use super::step::{self, Agreement, Core, Step, StepFields, StepType, Written};
 use super::{records, visible};
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::{Error, Issue, Result, Step as PathStep};
-use crate::field::{Create, Update};
-use crate::moment::Moment;
-use crate::operation::{Basis, ById, Findings, Needs, Object, Operation};
-use crate::platform::{Kind, Record, all_exist, list_all, typed};
+use crate::records::{Kind, Record, all_exist, list_all, typed};
 use crate::translations::{self, ENGLISH, Link, Others, SourceTable, Writer, Writing};
 
 /// The message the spec names for a first title that is not English.
@@ -255,7 +255,7 @@ impl Draft {
 
 /// The language a title is stored under: any English counts as English.
 fn title_language(sent: Option<&str>) -> String {
-    let tag = sent.and_then(crate::format::language).unwrap_or_else(|| ENGLISH.into());
+    let tag = sent.and_then(engine::format::language).unwrap_or_else(|| ENGLISH.into());
     if translations::is_english(&tag) { ENGLISH.into() } else { tag }
 }
 

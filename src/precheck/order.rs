@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
+use engine::moment::Moment;
 use uuid::Uuid;
 
 use super::StepType;
-use crate::moment::Moment;
 
 /// What of a step decides its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

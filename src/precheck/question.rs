@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use engine::error::{Issue, Step as PathStep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::texts::{OPTION, QUESTION};
-use crate::error::{Issue, Step as PathStep};
 
 /// How a question is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::slice;
 
+use engine::app::Summary;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::values;
 use store::{Json, Row};
 use uuid::Uuid;
 
 use super::step::{Step, Written};
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::platform::{Kind, link_to, unlink_records};
-use crate::summaries::Summary;
-use crate::{translations, values};
+use crate::records::{Kind, link_to, unlink_records};
+use crate::translations;
 
 store::statements! {
     /// A step.

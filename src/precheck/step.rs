@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use engine::field::{Age, Cents, Count, Language, Text200, Text50000, UpTo200};
+use engine::moment::Moment;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::fields::PrefillValues;
+use super::fields::prefill_values;
 use super::identity::IdentityFlagPolicy;
 use super::question::{Question, QuestionInput};
 use super::targeting::{InclusionType, NO_MAXIMUM};
-use crate::field::{Age, Cents, Count, Language, Text200, Text50000, UpTo200};
-use crate::moment::Moment;
 
 /// What a step asks of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -101,7 +101,7 @@ pub enum AgreementType {
     EsignB,
 }
 
-crate::resource! {
+engine::resource! {
     /// A step as it is stored. What a document of another version lacks is as it is in a new step.
     pub struct Step {
         /// Server-assigned.
@@ -400,7 +400,8 @@ crate::resource! {
         esign_prefill_values: Option<BTreeMap<String, String>> = None,
         /// For `agreement`: what fields of the document at the electronic-signature provider are filled in with beforehand, a text by the
         /// name of each field. At most 100; null clears them; write-only.
-        sent as Option<PrefillValues>;
+        #[schemars(schema_with = "prefill_values")]
+        sent as Option<BTreeMap<String, String>>;
 
         background_check_account_id: Option<Uuid> = None,
         /// For `background_check`: id of the account at the background-check provider, as `listBackgroundCheckAccounts` gives it. An active

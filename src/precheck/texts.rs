@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::Result;
 use uuid::Uuid;
 
 use super::step::Step;
 use super::{records, visible};
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::Result;
 use crate::translations::{Form, LONGEST, News, Shows, SourceTable};
 
 /// The texts of steps and of their questions; several steps may link the same.

@@ -3,14 +3,13 @@
 
 use std::collections::HashSet;
 
+use engine::context::Context;
+use engine::error::{Error, Result};
 use uuid::Uuid;
 
 use super::records;
 use super::step::Step;
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::portals::Coverage;
-use crate::scopes::{self, EntityType};
+use crate::scopes::{self, Coverage, EntityType};
 
 /// 404 for a step the caller may not know of. Whether it serves properties outside their reach.
 pub(crate) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {

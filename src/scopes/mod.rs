@@ -1,22 +1,27 @@
 //! Entity scopes: what steps, manuals and portals are assigned to (spec: Entity scopes).
 
-mod assign_portal;
+mod erased;
 mod operations;
+mod resolution;
+mod serving;
+
+pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
+pub(crate) use serving::{Coverage, effective_portal};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use engine::access::Permission;
+use engine::chapter::Chapter;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::Row;
 use uuid::Uuid;
 
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::operation::Operation;
-use crate::platform::{Kind, record_names};
-use crate::portals::{self, Coverage};
-use crate::values;
+use crate::records::{Kind, OnGone, record_names};
 
 store::statements! {
     /// What an entity is assigned to.
@@ -50,12 +55,40 @@ store::statements! {
         where organization_id = ?1 and target_kind = ?2 and target_id = any(?3)";
 }
 
-pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [STATEMENTS, assign_portal::STATEMENTS].concat()
+/// Entity scopes.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations: operations::operations,
+    statements: || [STATEMENTS, serving::STATEMENTS].concat(),
+    erased: erased::STATEMENTS,
+    lists: |lists| lists.add(OnGone(forget_targets)),
+    ..Chapter::new("scopes")
+};
+
+/// What can be assigned, as the chapter that has it says.
+pub(crate) struct Assignable {
+    /// Which it is.
+    pub entity_type: EntityType,
+    /// 404 for one that is not there, or whose assignments are nothing to the caller.
+    pub check: fn(&mut Context<'_, '_>, Uuid) -> Result<()>,
+    /// What changing its assignments needs besides.
+    pub needs: Option<Permission>,
 }
 
-pub(crate) fn operations() -> Vec<Operation> {
-    [operations::operations(), assign_portal::operations()].into_iter().flatten().collect()
+/// What things can be assigned to besides records, as the chapter that has it says.
+pub(crate) struct TargetSource {
+    /// Which it is.
+    pub kind: TargetKind,
+    /// The names of some of these.
+    pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Vec<(Uuid, Option<String>)>>,
+    /// Whether all of these are there.
+    pub all_exist: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<bool>,
+}
+
+impl TargetSource {
+    fn of(context: &Context<'_, '_>, kind: TargetKind) -> Result<&'static Self> {
+        let found = context.listed::<Self>().iter().find(|source| source.kind == kind);
+        found.ok_or_else(|| Error::internal("a kind of target that no chapter has"))
+    }
 }
 
 /// What can be assigned.
@@ -182,7 +215,7 @@ impl Scopes {
 fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<Vec<(Uuid, Option<String>)>> {
     match kind.record() {
         Some(record) => record_names(context, record, ids),
-        None => portals::names(context, ids),
+        None => (TargetSource::of(context, kind)?.names)(context, ids),
     }
 }
 
@@ -246,7 +279,7 @@ fn target_kind(row: &Row) -> Result<TargetKind> {
 }
 
 /// Assigns a portal to properties themselves, taking them from the portals that had them.
-fn assign_portal(context: &mut Context<'_, '_>, portal: Uuid, properties: &[Uuid]) -> Result<()> {
+pub(crate) fn assign_portal(context: &mut Context<'_, '_>, portal: Uuid, properties: &[Uuid]) -> Result<()> {
     context.execute(&CLEAR_PORTAL, values![properties])?;
     add(context, EntityType::PortalSettings, portal, TargetKind::Property, properties)
 }
@@ -262,12 +295,12 @@ pub(crate) fn add(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uu
 }
 
 /// Takes an entity back from targets of a kind.
-fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: TargetKind, targets: &[Uuid]) -> Result<()> {
+pub(crate) fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: TargetKind, targets: &[Uuid]) -> Result<()> {
     context.execute(&REMOVE, values![entity_type.name(), id, kind.name(), targets]).map(drop)
 }
 
 /// Takes back every assignment to records that are gone.
-pub(crate) fn forget_targets(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
+fn forget_targets(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
     if matches!(kind, Kind::Property | Kind::PropertyGroup | Kind::Tag) {
         context.execute(&FORGET, values![kind.name(), ids])?;
     }

@@ -2,21 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::{Error, Issue, Result};
+use engine::field::Field;
+use engine::operation::{Basis, Findings, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{EntityType, Scopes, Target, TargetKind, add, assign_portal, remove, targets};
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::{Error, Issue, Result};
-use crate::field::Field;
-use crate::operation::{Basis, Findings, Needs, Operation};
-use crate::platform::{Kind, all_exist};
-use crate::portals::{self, Coverage};
-use crate::{manuals, precheck};
+use super::{Assignable, Coverage, EntityType, Scopes, Target, TargetKind, TargetSource, add, assign_portal, remove, targets};
+use crate::records::{Kind, all_exist};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -125,12 +123,13 @@ fn list(context: &mut Context<'_, '_>, input: OfEntity) -> Result<Scopes> {
 }
 
 fn write(context: &mut Context<'_, '_>, input: &WriteScopes, change: Change) -> Result<Scopes> {
-    find_entity(context, input.entity_type, input.entity_id)?;
+    let entity = assignable(context, input.entity_type)?;
+    (entity.check)(context, input.entity_id)?;
     let coverage = Coverage::load(context)?;
     let sent = input.targets();
     check_targets(context, &sent, change, &coverage)?;
-    if input.entity_type == EntityType::Manual {
-        context.require(Permission::ModifyGuides)?;
+    if let Some(permission) = entity.needs {
+        context.require(permission)?;
     }
     let stored: BTreeSet<Target> = targets(context, input.entity_type, input.entity_id)?.into_iter().collect();
     let leaves: Vec<Target> = match change {
@@ -161,21 +160,10 @@ fn by_kind(targets: impl IntoIterator<Item = Target>) -> BTreeMap<TargetKind, Ve
     by_kind
 }
 
-/// 404 for an entity that is not there, or whose assignments are nothing to the caller. Of a portal, a limited caller may
-/// write those within their reach wherever they may assign it.
-fn find_entity(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid) -> Result<()> {
-    match entity_type {
-        EntityType::PortalSettings => {
-            let portal = portals::find_portal(context, id)?;
-            let is_theirs = match &portal {
-                Some(portal) => portals::may_assign(context, portal)?,
-                None => false,
-            };
-            if is_theirs { Ok(()) } else { Err(not_found(TargetKind::Portal)) }
-        }
-        EntityType::PrecheckStep => precheck::check_exists(context, id),
-        EntityType::Manual => manuals::check_exists(context, id),
-    }
+/// What the chapter that has such entities says of them.
+fn assignable(context: &Context<'_, '_>, entity_type: EntityType) -> Result<&'static Assignable> {
+    let found = context.listed::<Assignable>().iter().find(|assignable| assignable.entity_type == entity_type);
+    found.ok_or_else(|| Error::internal("an entity type that no chapter has"))
 }
 
 /// 404 for a target that is not there or not writable. Removing what is not there changes nothing, but for a limited
@@ -194,7 +182,7 @@ fn check_targets(context: &mut Context<'_, '_>, sent: &BTreeSet<Target>, change:
 fn are_there(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<bool> {
     match kind.record() {
         Some(record) => all_exist(context, record, &ids.into_iter().collect()),
-        None => portals::all_exist(context, ids),
+        None => (TargetSource::of(context, kind)?.all_exist)(context, ids),
     }
 }
 

@@ -14,22 +14,21 @@ mod rank;
 
 use std::collections::HashMap;
 
+use engine::access::Permission;
+use engine::chapter::Chapter;
+use engine::context::Context;
+use engine::error::Result;
+use engine::operation::{Needs, Operation};
+use engine::values;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-pub(crate) use self::rank::fold;
 use self::rank::{Best, FoundType, Hit, Query};
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::Result;
-use crate::operation::{Needs, Operation};
-use crate::portals::Coverage;
-use crate::scopes::{self, EntityType, Target, TargetKind};
+use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::ENGLISH;
-use crate::values;
 
 store::statements! {
     /// The steps, each with its title in a language, looked up one by one: a join may be planned to read every text of the
@@ -88,7 +87,10 @@ impl From<Hit> for Found {
     }
 }
 
-pub(crate) fn operations() -> Vec<Operation> {
+/// Search.
+pub(crate) static CHAPTER: Chapter = Chapter { operations, statements: || STATEMENTS.to_vec(), ..Chapter::new("search") };
+
+fn operations() -> Vec<Operation> {
     vec![
         Operation::public("search", Method::GET, "/search", Needs::Permission(Permission::ViewProperties))
             .summary("Find steps, manuals, categories, portals, brandings, properties, groups and tags by name, best match first")

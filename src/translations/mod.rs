@@ -4,6 +4,7 @@
 //! the queue, in its own transaction; the translator claims them once that is committed, asks the provider, and writes what
 //! came back, unless the text has changed in between.
 
+mod erased;
 mod fallback;
 mod operations;
 mod provider;
@@ -20,15 +21,19 @@ use store::Row;
 use uuid::Uuid;
 
 pub use fallback::pick;
-pub(crate) use operations::operations;
 pub(crate) use queue::follow_languages;
 pub(crate) use uses::{Form, LONGEST, Link, News, Shows, Writer, Writing, note_links, wrong_links};
 pub use worker::Translator;
 
-use crate::context::Context;
-use crate::error::Result;
-use crate::moment::Moment;
-use crate::values;
+use engine::chapter::Chapter;
+use engine::context::Context;
+use engine::error::Result;
+use engine::kit::Bell;
+use engine::moment::Moment;
+use engine::values;
+
+/// Rings when there is something to translate.
+pub const TO_TRANSLATE: Bell = Bell("translations");
 
 store::statements! {
     /// A new translation.
@@ -53,12 +58,16 @@ store::statements! {
     TEXTS = "select translation_id, language, text from translation_entry where organization_id = ?1 and translation_id = any(?2)";
 }
 
-pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    [STATEMENTS, queue::STATEMENTS, uses::STATEMENTS].concat()
-}
+/// Texts.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations: operations::operations,
+    statements: || [STATEMENTS, queue::STATEMENTS, uses::STATEMENTS].concat(),
+    erased: erased::STATEMENTS,
+    ..Chapter::new("translations")
+};
 
 /// The language a text is written in before it is translated.
-pub const ENGLISH: &str = "en";
+pub use engine::format::ENGLISH;
 
 /// Whether a language is English, of whatever region (contract: Steps).
 #[must_use]

@@ -1,5 +1,12 @@
 //! The operations on translations (contract: Translations).
 
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::field::{Language, Text6000};
+use engine::format;
+use engine::moment::Moment;
+use engine::operation::{Basis, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,13 +15,6 @@ use uuid::Uuid;
 
 use super::uses::{Writer, Writing, check_readable};
 use super::{ENGLISH, Entry, Others, SourceTable, create, entries};
-use crate::access::Permission;
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::field::{Language, Text6000};
-use crate::format;
-use crate::moment::Moment;
-use crate::operation::{Basis, Needs, Operation};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

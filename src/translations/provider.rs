@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use engine::error::innermost;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use serde::{Deserialize, Serialize};
 
 use super::ENGLISH;
-use crate::error::innermost;
 
 /// How long a translation may take in all, from the connection to the last byte of the answer.
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);

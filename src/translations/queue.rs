@@ -9,17 +9,17 @@
 
 use std::collections::BTreeSet;
 
+use engine::access::Access;
+use engine::context::{Context, System};
+use engine::error::Result;
+use engine::operation::Touches;
+use engine::pipeline::Service;
+use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
-use super::{ENGLISH, uses};
-use crate::access::Access;
-use crate::context::{Context, System};
-use crate::error::Result;
-use crate::operation::Touches;
-use crate::service::Service;
-use crate::values;
+use super::{ENGLISH, TO_TRANSLATE, uses};
 
 /// How many due jobs are looked at together, for one that no other node takes first.
 const WINDOW: i64 = 8;
@@ -124,7 +124,7 @@ pub(super) fn enqueue(context: &mut Context<'_, '_>, id: Uuid, languages: &BTree
     let (ticket, now) = (context.new_id(), context.now());
     for language in languages {
         context.execute(&ENQUEUE, values![id, language, ticket, replaces_hand_written, now])?;
-        context.wake_translator();
+        context.ring(TO_TRANSLATE);
     }
     Ok(())
 }
@@ -144,7 +144,9 @@ pub(crate) fn follow_languages(system: &mut System<'_, '_>, organization: Uuid, 
     for language in after.iter().filter(|language| language.as_str() != ENGLISH && !before.contains(language)) {
         let (ticket, now) = (system.new_id(), system.now);
         let queued = system.tx.execute(&ENQUEUE_LACKING, &values![organization, language, ticket, now])?;
-        system.wakes.translations |= queued > 0;
+        if queued > 0 {
+            system.rung.insert(TO_TRANSLATE);
+        }
     }
     Ok(())
 }

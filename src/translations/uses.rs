@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use engine::context::Context;
+use engine::error::{Error, Issue, Result, Step};
+use engine::values;
 use uuid::Uuid;
 
 use super::{Others, SourceTable, entries, put};
-use crate::context::Context;
-use crate::error::{Error, Issue, Result, Step};
-use crate::values;
 
 store::statements! {
     /// What some texts are of.
@@ -115,7 +115,7 @@ impl News<'_> {
 }
 
 /// What a chapter says of the texts that its things show.
-pub(crate) trait Shows: Sync {
+pub(crate) trait Shows: Send + Sync {
     /// What its texts are of. No two chapters have the same.
     fn sources(&self) -> &'static [SourceTable];
 
@@ -142,8 +142,8 @@ pub(crate) trait Shows: Sync {
 }
 
 /// The chapter whose things show the texts of a source table.
-fn chapter(source: SourceTable) -> Result<&'static dyn Shows> {
-    let found = crate::texts().iter().find(|chapter| chapter.sources().contains(&source));
+fn chapter(context: &Context<'_, '_>, source: SourceTable) -> Result<&'static dyn Shows> {
+    let found = context.listed::<&'static dyn Shows>().iter().find(|chapter| chapter.sources().contains(&source));
     found.copied().ok_or_else(|| Error::internal("a source table that no chapter has"))
 }
 
@@ -189,7 +189,8 @@ fn distinct(ids: impl Iterator<Item = Uuid>) -> Vec<Uuid> {
 /// 404 for a text that is not there, or that is shown by nothing that the caller may know of. One that nothing shows yet is
 /// the organization's, and everybody's to read and write.
 pub(super) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
-    let chapter = chapter(source(context, id)?)?;
+    let source = source(context, id)?;
+    let chapter = chapter(context, source)?;
     if !context.reach().is_limited() {
         return Ok(());
     }
@@ -227,7 +228,7 @@ pub(crate) fn wrong_links(context: &mut Context<'_, '_>, links: &[Link<'_>]) -> 
     let lengths = lengths(context, new)?;
     let mut issues = Vec::new();
     for Link { path, id, source, field, is_kept } in links {
-        let form = chapter(*source)?.form(field);
+        let form = chapter(context, *source)?.form(field);
         let message = if sources.get(id) != Some(source) {
             format!("is not a {} translation", source.name())
         } else if !is_kept && lengths.get(id).is_some_and(|length| form.is_exceeded_by(*length)) {
@@ -254,7 +255,7 @@ fn check_known(context: &mut Context<'_, '_>, ids: &[Uuid], sources: &HashMap<Uu
     }
     for (source, texts) in by_source {
         let things = distinct(texts.iter().flat_map(|uses| uses.iter()).map(|shown| shown.thing));
-        let visible = chapter(source)?.visible(context, &things)?;
+        let visible = chapter(context, source)?.visible(context, &things)?;
         if texts.iter().any(|uses| uses.iter().all(|shown| !visible.contains(&shown.thing))) {
             return Err(not_found());
         }
@@ -321,7 +322,8 @@ impl Writing {
     /// where they may change some of these things and not all, and where a permission lacks; 409 as the things themselves
     /// have it; 400 for a text that does not have the form of every field that shows it.
     pub(crate) fn judged(context: &mut Context<'_, '_>, id: Uuid, language: &str, text: &str, writer: Writer<'_>) -> Result<Self> {
-        let chapter = chapter(source(context, id)?)?;
+        let source = source(context, id)?;
+        let chapter = chapter(context, source)?;
         let mut uses = uses_of(context, id)?;
         let form = form(chapter, &uses);
         uses.retain(|shown| Some(shown.thing) != writer.thing);
@@ -371,7 +373,8 @@ fn lacks_some(context: &mut Context<'_, '_>, chapter: &dyn Shows, uses: &[Use], 
 
 /// What a machine made of a text, as it may be stored: `None` where it is too long for a field that shows it.
 pub(super) fn fitting(context: &mut Context<'_, '_>, id: Uuid, text: &str) -> Result<Option<String>> {
-    let chapter = chapter(source(context, id)?)?;
+    let source = source(context, id)?;
+    let chapter = chapter(context, source)?;
     let form = form(chapter, &uses_of(context, id)?);
     let text = form.of(text);
     Ok(form.fault(text).is_none().then(|| text.to_owned()))
@@ -380,15 +383,6 @@ pub(super) fn fitting(context: &mut Context<'_, '_>, id: Uuid, text: &str) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_source_table_has_its_chapter() {
-        for source in SourceTable::ALL {
-            let chapters = crate::texts().iter().filter(|chapter| chapter.sources().contains(&source));
-            assert_eq!(chapters.count(), 1, "{}", source.name());
-            assert_eq!(SourceTable::named(source.name()), Some(source));
-        }
-    }
 
     #[test]
     fn several_fields_ask_for_the_strictest() {

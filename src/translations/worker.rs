@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::error::{Error, Result};
+use engine::pipeline::Service;
 use jiff::Timestamp;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::{JoinError, JoinSet};
 
 use super::provider::{DEADLINE, Provider};
 use super::queue::{self, Claim, Outcome};
-use super::retry;
-use crate::error::{Error, Result};
-use crate::service::Service;
+use super::{TO_TRANSLATE, retry};
 
 /// Translations under way at once.
 const AT_ONCE: usize = 8;
@@ -28,6 +28,8 @@ pub struct Translator(Arc<Inner>);
 
 struct Inner {
     service: Arc<Service>,
+    /// Rings when there is something to translate.
+    texts: Arc<Notify>,
     provider: Provider,
 }
 
@@ -36,7 +38,8 @@ impl Translator {
     /// API key, where it wants one. TLS needs the process's default crypto provider to be installed.
     pub fn new(service: Arc<Service>, url: &str, key: Option<String>) -> Result<Self, String> {
         let provider = Provider::new(url, key)?;
-        Ok(Self(Arc::new(Inner { service, provider })))
+        let texts = service.kit.bell(TO_TRANSLATE);
+        Ok(Self(Arc::new(Inner { service, texts, provider })))
     }
 
     /// Translates what is due, whenever something is, until `stop` says so or its sender is gone; then finishes what it began.
@@ -47,7 +50,7 @@ impl Translator {
             let sleep = self.begin_due(&mut jobs).await;
             tokio::select! {
                 () = stopped(&mut stop) => break,
-                () = self.0.service.translate.notified() => {}
+                () = self.0.texts.notified() => {}
                 Some(ended) = jobs.join_next() => note(ended),
                 () = tokio::time::sleep(sleep) => {}
             }
@@ -163,7 +166,7 @@ impl Translator {
                 let (organization, translation, language) = (claim.job.organization, claim.job.translation, &claim.job.language);
                 let (status, cause) = (failure.status, failure.cause.as_str());
                 tracing::warn!(%organization, %translation, %language, status, cause, "a text was not translated");
-                let pause = retry::pause(claim.failures.saturating_add(1), service.ids.fraction());
+                let pause = retry::pause(claim.failures.saturating_add(1), service.kit.ids.fraction());
                 let next = later(service.clock.now(), pause);
                 service.store.write(move |tx| queue::put_off(tx, &claim, next)).await?;
                 Ok(Outcome::Retry)

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::Bytes;
+use engine::access::Permission;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
@@ -13,7 +14,6 @@ use hyper_util::rt::TokioIo;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use vestibule::access::Permission;
 use vestibule::translations::Translator;
 
 use crate::checkin::{id, with};

@@ -77,7 +77,7 @@ impl Tenant {
         let mut client = Self { http, organization, token: String::new(), property };
         let path = format!("/platform/v1/organizations/{organization}");
         client.call(node, "PUT", &path, PLATFORM_KEY, json!({ "name": "O" })).await.unwrap();
-        let body = json!({ "name": "k", "permissions": vestibule::access::Permission::ALL });
+        let body = json!({ "name": "k", "permissions": engine::access::Permission::ALL });
         let key = client.call(node, "POST", &format!("{path}/api-keys"), PLATFORM_KEY, body).await.unwrap();
         client.token = key["token"].as_str().unwrap().to_owned();
         let flat = json!({

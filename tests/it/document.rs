@@ -2,27 +2,32 @@
 
 use std::collections::BTreeSet;
 
+use engine::operation::Surface;
+use engine::surface::openapi;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-use vestibule::operation::Surface;
-use vestibule::surface::openapi;
+use vestibule::app::app;
 
 #[test]
 fn the_committed_document_is_the_one_that_is_served() {
     let committed = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json")).unwrap();
-    assert!(committed == openapi::json(), "openapi.json is not what the operations say; write it anew with `just openapi`");
+    assert!(committed == openapi::json(app()), "openapi.json is not what the operations say; write it anew with `just openapi`");
 }
 
 #[test]
 fn every_public_operation_is_in_it() {
-    let document = openapi::document();
+    let document = openapi::document(app());
     let operations = |paths: &Map<String, Value>| -> BTreeSet<String> {
         let listed = paths.values().flat_map(|path| path.as_object().unwrap().values());
         listed.filter_map(|operation| operation["operationId"].as_str()).map(str::to_owned).collect()
     };
     let documented = operations(document["paths"].as_object().unwrap());
-    let declared: Vec<&str> =
-        vestibule::operations().iter().filter(|operation| operation.surface == Surface::Public).map(|operation| operation.id).collect();
+    let declared: Vec<&str> = vestibule::app::app()
+        .operations
+        .iter()
+        .filter(|operation| operation.surface == Surface::Public)
+        .map(|operation| operation.id)
+        .collect();
     assert_eq!(documented.len(), declared.len(), "no name stands twice");
     assert!(declared.iter().all(|id| documented.contains(*id)));
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
@@ -44,8 +49,8 @@ fn every_list_of_ids_in_a_request_has_a_bound() {
         }
     }
     let mut found = Vec::new();
-    for operation in vestibule::operations() {
-        unbounded(&operation.input_schema(&mut vestibule::operation::inline_generator()), operation.id, &mut found);
+    for operation in &vestibule::app::app().operations {
+        unbounded(&operation.input_schema(&mut engine::operation::inline_generator()), operation.id, &mut found);
     }
     assert!(found.is_empty(), "{found:?}");
 }
@@ -88,13 +93,13 @@ pub(crate) fn undescribed(schema: &Value, named: &Map<String, Value>, path: &str
 #[test]
 fn every_field_of_a_request_says_what_it_is_for() {
     let mut found = BTreeSet::new();
-    for operation in vestibule::operations() {
+    for operation in &vestibule::app::app().operations {
         // Types stand by themselves here, so that none of them speaks for a field of it.
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let schema = operation.input_schema(&mut generator);
         found.extend(undescribed(&schema, generator.definitions(), operation.id));
     }
-    let document = openapi::document();
+    let document = openapi::document(app());
     let named = document["components"]["schemas"].as_object().unwrap();
     for operation in document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values()) {
         let id = operation["operationId"].as_str().unwrap();
@@ -135,7 +140,7 @@ fn a_field_without_a_description_is_named_by_its_path() {
 /// Examples are what people copy, so each must be what the schema beside it asks for.
 #[test]
 fn every_example_fits_its_schema() {
-    let document = openapi::document();
+    let document = openapi::document(app());
     let mut checked = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

@@ -155,8 +155,8 @@ on_both! {
         let org = app.org().await;
         let api = org.key().await;
         let member = crate::support::new_id();
-        org.member(member, None, &vestibule::access::Permission::ALL, true).await;
-        let connection = org.token_of(member, &vestibule::access::Permission::ALL).await;
+        org.member(member, None, &engine::access::Permission::ALL, true).await;
+        let connection = org.token_of(member, &engine::access::Permission::ALL).await;
         let (unknown, target) = (crate::support::new_id(), "https://client.example/hook");
         let step = api.post("/precheck-steps", json!({ "stepType": "main", "nickname": "Main" })).await.data();
         let step = format!("/precheck-steps/{}", step["id"].as_str().unwrap());

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use engine::access::Permission;
+use engine::operation::Surface;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Value as Sql;
 use uuid::Uuid;
-use vestibule::access::Permission;
 use vestibule::events::Timekeeper;
-use vestibule::operation::Surface;
-use vestibule::server::sweep_once;
 
 use crate::checkin::House;
 use crate::support::receiver::{subscribe, until, with_receiver};
@@ -109,7 +108,7 @@ async fn everybody(app: &App, org: &Org<'_>, apis: &[&Api], token: &str) -> Vec<
     answers.push(("page".into(), page.status().as_u16()));
     let said = app.http.post(format!("{}/guest/v1/stays/{token}/messages", app.base)).json(&json!({ "text": "x" }));
     answers.push(("message".into(), Answer::of(said).await.status));
-    for operation in vestibule::operations().iter().filter(|operation| operation.surface == Surface::Platform) {
+    for operation in vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Platform) {
         let Some(rest) = operation.path.strip_prefix("/organizations/{organizationId}") else { continue };
         if rest.is_empty() {
             continue;
@@ -124,7 +123,7 @@ async fn everybody(app: &App, org: &Org<'_>, apis: &[&Api], token: &str) -> Vec<
         });
         // What an operation does not know of the body is at fault before anything is looked up.
         let body = body.map(|mut body| {
-            let shape = operation.input_schema(&mut vestibule::operation::inline_generator());
+            let shape = operation.input_schema(&mut engine::operation::inline_generator());
             body.as_object_mut().unwrap().retain(|name, _| shape["properties"].get(name).is_some() && !operation.is_path_field(name));
             body
         });
@@ -167,7 +166,7 @@ on_both! {
             if round == 0 {
                 let refused = app.platform().send(Method::PUT, &org.path(""), Some(json!({ "name": "Again" }))).await;
                 refused.error(409);
-                sweep_once(&app.server.service).await;
+                app.server.sweep_once().await;
                 let left: Vec<_> = rows_of(&app, org.id).await.into_iter().filter(|(_, count)| *count > 0).collect();
                 assert_eq!(left, []);
             }
@@ -186,7 +185,7 @@ on_both! {
         let stay = org.reservation(Some(flat)).await;
         org.guest_view(stay).await;
         erase(&app, org.id).await;
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         org.put("", json!({ "name": "New", "country": "FR" })).await;
         api.get("/portals").await.error(401);
         let fresh = org.key().await;
@@ -212,7 +211,7 @@ on_both! {
         let (mut left, mut steps) = (count().await, 0);
         loop {
             let clock = app.clock.clone();
-            let has_more = app.server.service.store.write(move |tx| vestibule::platform::sweep(tx, &clock)).await.unwrap();
+            let has_more = app.server.service.store.write(move |tx| vestibule::platform::sweep(tx, vestibule::app::app(), &clock)).await.unwrap();
             let now = count().await;
             assert!(left - now <= 550, "{left} {now}");
             left = now;
@@ -263,9 +262,9 @@ with_receiver! {
         until(&api, |listed| listed[0]["lastDeliveredAt"].is_null()).await;
         erase(&app, org.id).await;
         app.clock.advance(Duration::from_secs(60));
-        app.server.service.dispatch.notify_one();
+        app.server.means.due.notify_one();
         assert!(receiver.is_quiet().await);
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert!(rows_of(&app, org.id).await.values().all(|count| *count == 0));
     }
 }
@@ -276,7 +275,7 @@ fn every_statement_that_finds_an_organization_passes_over_erased_ones() {
     // Within a transaction that has found the organization.
     let is_exempt = |text: &str| text.starts_with("update organization set revision = revision +") && !text.contains("returning");
     let mut found = 0;
-    for text in vestibule::statements().iter().map(|statement| statement.text()) {
+    for text in vestibule::app::app().statements.iter().map(|statement| statement.text()) {
         let words: Vec<&str> = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
         let reads = words.windows(2).any(|pair| matches!(pair, ["from" | "join" | "update" | "into", "organization"]));
         if reads && !is_exempt(text) {

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::time::Duration;
 
+use engine::access::Permission;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 use store::{Json, Statement, Store};
 use uuid::Uuid;
-use vestibule::access::Permission;
 use vestibule::events::{Event, Timekeeper};
 use vestibule::server::Server;
 

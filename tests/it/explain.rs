@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use engine::access::Permission;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::access::Permission;
 
 use crate::checkin::{House, id, ids, with};
 use crate::support::dice::Dice;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use engine::access::Permission;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
-use vestibule::access::Permission;
 
 use crate::support::{Answer, App, on_both};
 
@@ -56,7 +56,7 @@ on_both! {
         app.clock.advance(Duration::from_secs(24 * 3600));
         let (now, retention) = (app.clock.now(), Duration::from_secs(24 * 3600));
         let store = app.server.service.store.clone();
-        let more = store.write(move |tx| vestibule::pipeline::sweep(tx, now, retention)).await.unwrap();
+        let more = store.write(move |tx| engine::pipeline::sweep(tx, now, retention)).await.unwrap();
         assert!(!more);
     }
 

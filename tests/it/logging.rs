@@ -5,10 +5,10 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vestibule::access::Permission;
 
 use crate::support::{Answer, PLATFORM_KEY, choose_tls_provider, new_id};
 

@@ -29,6 +29,7 @@ mod manuals;
 mod matrix;
 mod memory;
 mod neighbours;
+mod openapi;
 mod opening;
 mod organizations;
 mod page;

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::access::Permission;
 
 use crate::checkin::{id, with};
 use crate::manuals::{change, create, four, listed, nicknames, row, scope, scopes, try_create};

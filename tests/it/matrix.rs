@@ -1,8 +1,8 @@
 //! Every operation of every surface × every kind of credential: generated from the list, so that none can be forgotten.
 
+use engine::access::Permission;
+use engine::operation::{Needs, Operation, Surface};
 use serde_json::{Value, json};
-use vestibule::access::Permission;
-use vestibule::operation::{Needs, Operation, Surface};
 
 use crate::support::{Answer, Api, App, new_id, on_both};
 
@@ -42,7 +42,7 @@ on_both! {
             all_but.push((permission, org.key_without(permission).await));
         }
         let wrong = [app.api("sk_wrong"), app.api("at_wrong"), app.api(crate::support::PLATFORM_KEY), app.api("\u{7f}")];
-        for operation in vestibule::operations().iter().filter(|operation| operation.surface == Surface::Public) {
+        for operation in vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Public) {
             let id = operation.id;
             knock(&app.anonymous(), operation).await.error(401);
             for api in &wrong[..3] {
@@ -71,7 +71,7 @@ on_both! {
     async fn the_platform_interface_is_the_platforms(app: App) {
         let org = app.org().await;
         let token = org.key().await.token.unwrap();
-        for operation in vestibule::operations().iter().filter(|operation| operation.surface == Surface::Platform) {
+        for operation in vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Platform) {
             let send = |bearer: Option<&str>| {
                 let url = format!("{}/platform/v1{}", app.base, path(operation));
                 let request = app.http.request(operation.method.clone(), url).json(&json!({ "no such field": true }));
@@ -98,7 +98,8 @@ on_both! {
 /// Operations the interface will have that are not built yet have no route; this list names what there is.
 #[test]
 fn the_operations_are_these() {
-    let listed: Vec<String> = vestibule::operations()
+    let listed: Vec<String> = vestibule::app::app()
+        .operations
         .iter()
         .map(|operation| {
             format!("{:?} {} {}{}", operation.surface, operation.method, operation.path, if operation.is_tool { " (tool)" } else { "" })

@@ -2,9 +2,9 @@
 
 use std::io::Read as _;
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule::access::Permission;
 
 use crate::support::{Answer, Api, App, on_both};
 

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::access::Permission;
-use vestibule::server::sweep_once;
 
 use crate::support::receiver::{subscribe, until, with_receiver};
 use crate::support::{Api, App, Org, new_id, on_both};
@@ -226,7 +225,7 @@ with_receiver! {
         for _ in 0..2 {
             org.reservation(Some(flat)).await;
             receiver.next().await;
-            sweep_once(&app.server.service).await;
+            app.server.sweep_once().await;
             app.clock.advance(61 * SECOND);
         }
         old.get("/webhook-subscriptions").await.error(401);

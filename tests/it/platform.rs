@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule::access::Permission;
-use vestibule::platform::Kind;
+use vestibule::records::Kind;
 
 use crate::support::{Answer, App, new_id, on_both, reservation};
 

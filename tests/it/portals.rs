@@ -1,8 +1,8 @@
 //! Portals over HTTP (spec: Guest portals; contract: Portals).
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule::access::Permission;
 
 use crate::support::{App, new_id, on_both};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use engine::access::Permission;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::access::Permission;
 
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use engine::access::Permission;
 use serde_json::{Value, json};
-use vestibule::access::Permission;
 
 use crate::precheck::{change, create, keys, read, translation, try_create, with};
 use crate::support::{Api, App, new_id, on_both};

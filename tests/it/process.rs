@@ -46,7 +46,7 @@ impl Running {
     async fn organization(&self) -> (String, String) {
         let id = new_id();
         self.send("PUT", &format!("/platform/v1/organizations/{id}"), PLATFORM_KEY, None, json!({ "name": "O" })).await.data();
-        let body = json!({ "name": "k", "permissions": vestibule::access::Permission::ALL });
+        let body = json!({ "name": "k", "permissions": engine::access::Permission::ALL });
         let key = self.send("POST", &format!("/platform/v1/organizations/{id}/api-keys"), PLATFORM_KEY, None, body).await.data();
         (id.to_string(), key["token"].as_str().unwrap().to_owned())
     }

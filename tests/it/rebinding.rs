@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use delivery::Names;
 use serde_json::{Value, json};
-use vestibule::webhooks::Names;
 
 use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
 use crate::support::{Answer, Api, App};
@@ -102,7 +102,7 @@ async fn until(app: &App, api: &Api, wanted: impl Fn(&Value) -> bool) -> Vec<Val
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
         app.clock.advance(Duration::from_millis(40));
-        app.server.service.dispatch.notify_one();
+        app.server.means.due.notify_one();
     }
     panic!("{}", api.get("/webhook-subscriptions").await.data());
 }

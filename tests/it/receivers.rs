@@ -177,7 +177,7 @@ async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
         tokio::time::sleep(Duration::from_millis(25)).await;
         // Far shorter than the lease of a delivery that is under way.
         app.clock.advance(Duration::from_millis(40));
-        app.server.service.dispatch.notify_one();
+        app.server.means.due.notify_one();
     }
     panic!("{what}: not within 30 s");
 }
@@ -346,7 +346,7 @@ with_authority! {
         let before = broken.seen.count();
         org.reservation(Some(flat)).await;
         app.clock.advance(Duration::from_secs(60));
-        app.server.service.dispatch.notify_one();
+        app.server.means.due.notify_one();
         let (key, quick) = (org.key().await, authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await);
         subscribe(&key, &quick).await;
         org.reservation(Some(flat)).await;

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use engine::access::Permission;
 use serde_json::{Value, json};
 use store::Effort;
 use uuid::Uuid;
-use vestibule::access::Permission;
 
 use crate::support::dice::Dice;
 use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation};
@@ -366,7 +366,7 @@ on_both! {
         // Records of before there were filters are found once the process has started.
         let (store, id) = (&app.server.service.store, org.id);
         store.write(move |tx| tx.execute(&UNFILL, &[id.into()])).await.unwrap();
-        vestibule::platform::fill(store).await.unwrap();
+        vestibule::records::fill(store).await.unwrap();
         api.post("/portals", json!({ "name": "What is kept is read anew" })).await.data();
         check().await;
     }

@@ -3,13 +3,13 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use engine::access::{Credential, Owner};
+use engine::ambient::Clock;
+use engine::pipeline::RateLimits;
 use futures_util::future::join_all;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use tokio::sync::watch;
-use vestibule::access::{Credential, Owner};
-use vestibule::ambient::Clock;
-use vestibule::pipeline::RateLimits;
 
 use crate::support::node::Node;
 use crate::support::redis::Redis;

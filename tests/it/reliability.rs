@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use engine::access::Permission;
+use engine::ambient::Clock;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -20,8 +22,6 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use vestibule::access::Permission;
-use vestibule::ambient::Clock;
 use vestibule::server::Server;
 
 use crate::support::{Answer, App, Org, PLATFORM_KEY, choose_tls_provider, new_id, on_both, postgres, serve_flags};
@@ -852,7 +852,7 @@ on_both! {
         app.stay(&token, "").await.data();
         // The key's day is over, swept or not: it is a new request, which finds the name taken.
         api.post_with_key("/portals", "k", json!({ "name": "One" })).await.error(409);
-        vestibule::server::sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         let other = api.post_with_key("/portals", "k", json!({ "name": "Two" })).await;
         assert_eq!((other.status, other.header("idempotency-replayed")), (201, None));
         let changed = api.patch(&path, json!({ "data": { "supportNotes": "later" } })).await.data();
@@ -893,7 +893,7 @@ on_both! {
         behind.send(Method::GET, "/portals", &soon, "-", json!({})).await.data();
         app.clock.advance(Duration::from_secs(6 * 60));
         app.api(&soon).get("/portals").await.error(401);
-        vestibule::server::sweep_once(&behind.server.service).await;
+        behind.server.sweep_once().await;
         let again = api.post_with_key("/portals", "k", json!({ "name": "One" })).await;
         assert_eq!(again.header("idempotency-replayed"), Some("true"), "a slow node sweeps nothing away");
         behind.server.stop().await;

@@ -1,9 +1,9 @@
 //! Finding things by name (spec: Pagination; contract: Search, Limited callers).
 
+use engine::access::Permission;
 use form_urlencoded::Serializer;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::access::Permission;
 
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 

@@ -1,9 +1,9 @@
 //! The texts behind things: who may read, write and link one, and what it has to keep to, whichever operation writes it
 //! (contract: Settled since, Translations).
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule::access::Permission;
 
 use crate::manuals::texts;
 use crate::precheck::{change, create, path, read, translation, try_create, with};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use engine::access::Permission;
+use engine::operation::{Surface, inline_generator};
 use serde_json::{Map, Value, json};
-use vestibule::access::Permission;
-use vestibule::operation::{Surface, inline_generator};
 
 use crate::document::undescribed;
 use crate::support::{Answer, Api, App, new_id, on_both};
@@ -84,7 +84,7 @@ on_both! {
         assert!(initialized["result"]["capabilities"]["tools"].is_object(), "{initialized}");
         let listed = rpc(&app, &api, "tools/list", json!({})).await;
         let tools = listed["result"]["tools"].as_array().unwrap();
-        let declared = vestibule::operations().iter().filter(|operation| operation.surface == Surface::Public && !operation.path.starts_with("/webhook-subscriptions"));
+        let declared = vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Public && !operation.path.starts_with("/webhook-subscriptions"));
         let mut declared: Vec<_> = declared.map(|operation| operation.id).collect();
         let mut named: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
         declared.sort_unstable();
@@ -99,7 +99,7 @@ on_both! {
         for tool in tools {
             let name = tool["name"].as_str().unwrap();
             assert_eq!(undescribed(&tool["inputSchema"], &Map::new(), name), BTreeSet::new());
-            let operation = vestibule::operations().iter().find(|operation| operation.id == name).unwrap();
+            let operation = &vestibule::app::app().operations.iter().find(|operation| operation.id == name).unwrap();
             let fields = operation.input_schema(&mut inline_generator());
             for (name, argument) in tool["inputSchema"]["properties"].as_object().unwrap() {
                 assert_eq!(argument["description"], fields["properties"][name]["description"], "{name}");

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
+use delivery::backlog;
+use engine::access::Permission;
+use engine::surface::openapi;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Statement;
 use uuid::Uuid;
-use vestibule::access::Permission;
 use vestibule::events::Event;
-use vestibule::server::sweep_once;
-use vestibule::surface::openapi;
-use vestibule::webhooks::backlog;
 
 use crate::support::receiver::{Receiver, retried, signature, subscribe, until, until_read, with_receiver};
 use crate::support::{Api, App, Org, new_id, on_both};
@@ -41,7 +40,7 @@ async fn in_time(app: &App, api: &Api, subscription: &Value, wanted: impl Fn(&Va
             return log;
         }
         app.clock.advance(Duration::from_millis(100));
-        app.server.service.dispatch.notify_one();
+        app.server.means.due.notify_one();
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
     panic!("{}", api.get(&deliveries).await.data());
@@ -157,7 +156,7 @@ with_receiver! {
             assert_eq!(receiver.next().await.header("webhook-id"), log[0]["id"].as_str().unwrap());
         }
         app.clock.advance(60 * SECOND);
-        app.server.service.dispatch.notify_one();
+        app.server.means.due.notify_one();
         assert!(receiver.is_quiet().await);
         until(&api, |listed| listed[0]["consecutiveFailures"] == 2).await;
     }
@@ -223,7 +222,7 @@ with_receiver! {
             assert_eq!((attempts(&log[0]), &log[0]["attempts"][0]["statusCode"]), (1, &json!(status)));
         }
         app.clock.advance(60 * SECOND);
-        app.server.service.dispatch.notify_one();
+        app.server.means.due.notify_one();
         assert!(receiver.is_quiet().await);
         let untouched = |listed: &Value, failures: i64| {
             listed[0]["consecutiveFailures"] == failures && listed[0]["lastDeliveredAt"].is_null() && listed[0]["disabledAt"].is_null()
@@ -338,13 +337,13 @@ with_receiver! {
         org.reservation(Some(flat)).await;
         until_read(&api, &deliveries, |log| attempts(&log[0]) == 1).await;
         app.clock.advance(RETENTION);
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert_eq!(statuses(&api.get(&deliveries).await.data()), ["pending", "delivered"], "to the millisecond");
         app.clock.advance(Duration::from_millis(1));
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert_eq!(statuses(&api.get(&deliveries).await.data()), ["pending"], "what is still to be sent stays");
         in_time(&app, &api, &subscription, |log| log[0]["status"] == "failed").await;
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert_eq!(api.get(&deliveries).await.data(), json!([]));
     }
 
@@ -406,10 +405,10 @@ on_both! {
         subscribe(&app.api(only["token"].as_str().unwrap()), "task.created", NOBODY).await;
 
         app.clock.advance(59 * SECOND);
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert_eq!(reasons(&org).await, [None, None, None, None, None]);
         app.clock.advance(SECOND);
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         let invalid = || reason("credential_invalid");
         assert_eq!(reasons(&org).await, [invalid(), None, None, reason("permission_lost"), invalid()]);
         let listed = tasks_only.get("/webhook-subscriptions").await.data();
@@ -417,7 +416,7 @@ on_both! {
         // It is for good: a new token brings nothing back.
         org.token_of(member, &Permission::ALL).await;
         app.clock.advance(60 * SECOND);
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert_eq!(reasons(&org).await, [invalid(), None, None, reason("permission_lost"), invalid()]);
     }
 
@@ -430,7 +429,7 @@ on_both! {
             subscribe(&api, "task.created", NOBODY).await;
         }
         org.put("", json!({ "name": "Strict", "isTwoFactorRequired": true })).await;
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert_eq!(reasons(&org).await, [None, reason("credential_invalid"), None], "the rule is for members");
     }
 
@@ -440,7 +439,7 @@ on_both! {
         let types = api.get("/webhook-event-types").await.data();
         let types = types.as_array().unwrap();
         assert_eq!(types.len(), Event::ALL.len());
-        let document = openapi::document();
+        let document = openapi::document(vestibule::app::app());
         for (told, event) in types.iter().zip(Event::ALL) {
             let fields: Vec<_> = told.as_object().unwrap().keys().cloned().collect();
             assert_eq!(fields, ["description", "event", "example", "permission", "schema"]);

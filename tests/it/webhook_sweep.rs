@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
+use engine::access::Permission;
+use engine::values;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vestibule::access::Permission;
-use vestibule::server::sweep_once;
-use vestibule::values;
 
 use crate::support::node::Node;
 use crate::support::receiver::{subscribe, until, until_read, with_receiver};
@@ -68,7 +67,7 @@ async fn fill_due(org: &Org<'_>, subscription: &Value, count: usize, status: &'s
         for _ in 0..count {
             let due = due.map(|due| now.checked_add(due).unwrap());
             let doc = store::Value::json(&doc)?;
-            tx.execute(&LOG, &values![organization, shared.ids.uuid(now), subscription, status, due, now, doc])?;
+            tx.execute(&LOG, &values![organization, shared.kit.ids.uuid(now), subscription, status, due, now, doc])?;
         }
         Ok::<_, store::Error>(())
     });
@@ -133,7 +132,7 @@ with_receiver! {
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
         app.clock.advance(2 * HOUR);
-        app.server.service.dispatch.notify_one();
+        app.server.means.due.notify_one();
         assert!(receiver.is_quiet().await);
         until_rows(&org, (1, 3)).await;
         assert_eq!(api.get(&format!("/webhook-subscriptions/{}/deliveries", id_of(&kept))).await.data().as_array().unwrap().len(), 3);
@@ -178,10 +177,10 @@ with_receiver! {
         fill_due(&org, &subscription, MANY, "pending", Some(2 * RETENTION)).await;
         fill(&org, &subscription, MANY, "delivered").await;
         app.clock.advance(RETENTION + Duration::from_millis(1));
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert_eq!(rows(&org).await, (1, i64::try_from(MANY).unwrap()));
         app.clock.advance(DAY);
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert_eq!(rows(&org).await, (1, 0));
     }
 
@@ -245,7 +244,7 @@ with_receiver! {
         here.put(&format!("/members/{member}"), off).await;
         let disconnected = app.platform().send(Method::DELETE, &here.path(&format!("/connections/{}/{member}", here.oauth_app)), None).await;
         assert_eq!(disconnected.status, 404, "it is connected in the second only");
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         let listed = second.get("/webhook-subscriptions").await.data();
         assert_eq!((&listed[0]["id"], &listed[0]["disabledAt"]), (&kept["id"], &Value::Null));
         let flat = there.property(None, &[]).await;
@@ -264,7 +263,7 @@ on_both! {
         mark(&org, &subscription).await;
         assert_eq!(api.get("/webhook-subscriptions").await.data(), json!([]));
         assert_eq!(rows(&org).await.0, 1, "nobody was told");
-        sweep_once(&app.server.service).await;
+        app.server.sweep_once().await;
         assert_eq!(rows(&org).await, (0, 0));
     }
 
@@ -278,7 +277,7 @@ on_both! {
             for number in 0..1_003 {
                 let now = shared.clock.now();
                 let disabled = now.checked_add(Duration::from_secs(number)).unwrap();
-                tx.execute(&DISABLED_COPY, &values![organization, subscription, shared.ids.uuid(now), disabled])?;
+                tx.execute(&DISABLED_COPY, &values![organization, subscription, shared.kit.ids.uuid(now), disabled])?;
             }
             Ok::<_, store::Error>(())
         });

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule::access::Permission;
 
 use crate::support::receiver::{retried, signature, subscribe, until, with_receiver};
 use crate::support::{Api, App, new_id, on_both, reservation};
@@ -64,7 +64,7 @@ with_receiver! {
         }
         until(&api, |listed| listed[0]["consecutiveFailures"] == 1).await;
         app.clock.advance(Duration::from_secs(60));
-        app.server.service.dispatch.notify_one();
+        app.server.means.due.notify_one();
         assert!(receiver.is_quiet().await, "five attempts in all");
         receiver.answer(&[410]);
         org.reservation(Some(flat)).await;

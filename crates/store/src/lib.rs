@@ -262,6 +262,7 @@ fn place(url: &str) -> Result<Place<'_>> {
 pub struct Transaction<'a> {
     handle: Handle<'a>,
     effort: Effort,
+    is_read_only: bool,
     is_rehearsal: bool,
 }
 
@@ -271,8 +272,14 @@ enum Handle<'a> {
 }
 
 impl<'a> Transaction<'a> {
-    fn new(handle: Handle<'a>) -> Self {
-        Self { handle, effort: Effort::default(), is_rehearsal: false }
+    fn new(handle: Handle<'a>, is_read_only: bool) -> Self {
+        Self { handle, effort: Effort::default(), is_read_only, is_rehearsal: false }
+    }
+
+    /// Whether it can only read, and all of it reads one state that is committed.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     /// Has everything that is done here undone in the end, also where the work succeeds: its answer is given, and nothing of

@@ -254,7 +254,8 @@ impl Pool {
         mut connection: Connection,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<Result<T, E>, job::Panic> {
-        let mut transaction = Transaction::new(Handle::Postgres(&mut connection));
+        let is_read_only = connection.is_read;
+        let mut transaction = Transaction::new(Handle::Postgres(&mut connection), is_read_only);
         let outcome = job::guarded(work, &mut transaction);
         let is_rehearsal = transaction.is_rehearsal;
         let sound = |value| connection.assert_sound().map(|()| value).map_err(E::from);

@@ -283,7 +283,7 @@ fn snapshot<T, E: From<Error>>(
     if let Err(error) = files.glance().and_then(|()| control(connection, "begin")) {
         return Ok(Err(error.into()));
     }
-    let outcome = job::guarded(work, &mut Transaction::new(Handle::Sqlite(connection)));
+    let outcome = job::guarded(work, &mut Transaction::new(Handle::Sqlite(connection), true));
     if let Err(error) = control(connection, "commit") {
         tracing::warn!(%error, "a read transaction did not end");
     }
@@ -377,7 +377,7 @@ where
     T: Send + 'static,
     E: From<Error> + Send + 'static,
 {
-    let mut transaction = Transaction::new(Handle::Sqlite(connection));
+    let mut transaction = Transaction::new(Handle::Sqlite(connection), false);
     match job::guarded(work, &mut transaction) {
         // Its caller has been told that it takes too long.
         Ok(Ok(_)) if Instant::now() >= until => Ran::Failed,

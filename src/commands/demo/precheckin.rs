@@ -1,12 +1,12 @@
 //! Pre-check-in of the demo: a step of every type and some more, what each is assigned to, and their texts in three languages.
 
+use engine::ambient::Ids;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::making::Reach::{self, District, Flat, Portal, Tag};
 use super::making::{Maker, Text};
 use super::{DISTRICT, ROOM_TYPE};
-use crate::ambient::Ids;
 
 /// A question.
 struct Ask {

@@ -12,15 +12,15 @@ pub mod sql;
 
 use std::time::Duration;
 
+use delivery::Names;
+use engine::access::Permission;
+use engine::ambient::Clock;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
-use vestibule::access::Permission;
-use vestibule::ambient::Clock;
 use vestibule::config::{Cli, Command, ServeFlags};
 use vestibule::server::{Limits, Server};
-use vestibule::webhooks::Names;
 
 pub const PLATFORM_KEY: &str = "pk_test";
 

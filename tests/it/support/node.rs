@@ -4,10 +4,10 @@ use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use engine::access::Permission;
 use reqwest::{Client, Method};
 use serde_json::json;
 use tempfile::NamedTempFile;
-use vestibule::access::Permission;
 
 use super::{Api, PLATFORM_KEY, choose_tls_provider, new_id};
 

@@ -171,7 +171,7 @@ pub async fn retried(app: &App, receiver: &Receiver) -> Delivery {
             tokio::time::sleep(Duration::from_millis(50)).await;
             // Longer than any pause here, and far shorter than the lease of a delivery that is under way.
             app.clock.advance(Duration::from_millis(100));
-            app.server.service.dispatch.notify_one();
+            app.server.means.due.notify_one();
         }
     };
     tokio::select! {

@@ -1,0 +1,300 @@
+//! The dispatcher: claims what is due, sends it, has it recorded what came of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use engine::error::{Error, Result};
+use engine::moment::Moment;
+use futures_util::FutureExt as _;
+use jiff::Timestamp;
+use store::Transaction;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinError, JoinSet};
+use uuid::Uuid;
+
+use super::delivery::{Delivery, Outcome, Status};
+use super::disabled::DisabledReason;
+use super::ledger::{self, Batch, Claim, Claimed, Entry, Look, Settlement, Subscribed};
+use super::means::Means;
+use super::owner::Owner;
+use super::prepare::{self, Prepared};
+use super::recorder::Recorder;
+use super::room::{Place, Room};
+use super::sender::{Message, Sender};
+use super::target::{host_of, on_behalf_of};
+
+/// What a lease leaves for recording, on top of the receiver's own time.
+const LEASE_MARGIN: Duration = Duration::from_secs(5);
+/// The longest without a look: what another node left behind is found by then.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// How long to leave alone a database that could not be asked, and a delivery that could not be dealt with.
+const RESPITE: Duration = Duration::from_secs(1);
+/// How long to leave what is due to another node that was quicker with all of it; by then there may be more.
+const HEADWAY: Duration = Duration::from_millis(50);
+
+/// Sends webhooks. Every node has one; those that share a database share the work by claiming it.
+#[derive(Clone)]
+pub struct Dispatcher(Arc<Inner>);
+
+struct Inner {
+    means: Arc<Means>,
+    owner: Arc<dyn Owner>,
+    sender: Sender,
+    recorder: Recorder,
+    room: Room,
+    /// The subscription that had its turn last.
+    last: Mutex<Uuid>,
+}
+
+/// A claimed delivery, and what is to be done about it.
+struct Job {
+    organization: Uuid,
+    subscription: Uuid,
+    claim: Claim,
+    place: Place,
+    ready: Result<(Delivery, Prepared)>,
+}
+
+impl Dispatcher {
+    /// A dispatcher of what `owner` has to tell; `ca` is a PEM bundle of authorities trusted besides the system's. TLS needs the process's default
+    /// crypto provider to be installed.
+    pub fn new(means: Arc<Means>, owner: Arc<dyn Owner>, ca: Option<&[u8]>) -> Result<Self, String> {
+        let sender = Sender::new(means.targets.clone(), means.settings.timeout, ca)?;
+        let recorder = Recorder::new(means.clone());
+        Ok(Self(Arc::new(Inner { means, owner, sender, recorder, room: Room::default(), last: Mutex::default() })))
+    }
+
+    /// Sends what is due, whenever something is, until `stop` says so or its sender is gone; then finishes what it began.
+    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+        let mut sends = JoinSet::new();
+        while !*stop.borrow() {
+            let sleep = self.begin_due(&mut sends).await;
+            tokio::select! {
+                () = stopped(&mut stop) => break,
+                () = self.0.means.due.notified() => {}
+                () = self.0.room.freed() => {}
+                () = tokio::time::sleep(sleep) => {}
+            }
+            while let Some(ended) = sends.try_join_next() {
+                note(ended);
+            }
+        }
+        finish(&mut sends).await;
+    }
+
+    /// Sends what is due now, once, and waits for it; how many deliveries that were.
+    pub async fn step(&self) -> usize {
+        let due = self.0.means.clock.now();
+        let mut count = 0;
+        loop {
+            let mut sends = JoinSet::new();
+            let look = self.claim(due, &mut sends).await.inspect_err(warn).unwrap_or_default();
+            finish(&mut sends).await;
+            if look.count == 0 {
+                return count;
+            }
+            count += look.count;
+        }
+    }
+
+    /// Begins to send what is due, as far as there is room; how long until there may be more. What has no place is taken up
+    /// when one becomes free.
+    async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
+        loop {
+            let now = self.0.means.clock.now();
+            let Look { count, is_cut, is_outrun, next } = match self.claim(now, sends).await {
+                Ok(look) => look,
+                Err(error) => {
+                    warn(&error);
+                    return RESPITE;
+                }
+            };
+            if is_outrun && count == 0 {
+                return HEADWAY;
+            }
+            if !is_cut && !is_outrun {
+                let wait = next.map(|next| self.0.means.clock.now().duration_until(next));
+                return wait.map_or(LONGEST_SLEEP, |wait| Duration::try_from(wait).unwrap_or_default()).min(LONGEST_SLEEP);
+            }
+        }
+    }
+
+    /// Claims what is due, and decides what is sent of it, in one visit to the database. A process that is alone begins to
+    /// send each delivery as soon as that is decided, others once their leases are committed.
+    async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<Look> {
+        let Inner { means, owner, room, .. } = self.0.as_ref();
+        if room.is_full() {
+            return Ok(Look::default());
+        }
+        room.begin_look();
+        let (room, shared, owner, mut from) = (room.clone(), means.clone(), owner.clone(), *self.last());
+        let is_alone = means.store.is_private();
+        let lease = means.settings.timeout.saturating_add(LEASE_MARGIN);
+        let now = means.clock.now();
+        let until = (!is_alone).then(|| later(now, lease));
+        let (decided, mut jobs) = mpsc::unbounded_channel();
+        let claim = move |tx: &mut Transaction<'_>| {
+            // Nobody takes them where the dispatcher is gone.
+            let mut found =
+                |tx: &mut Transaction<'_>, batch: Batch| prepare(tx, &shared, &*owner, batch, now, &mut |job| drop(decided.send(job)));
+            let look = ledger::claim(tx, &room, &mut from, due, until, &mut found)?;
+            Ok::<_, Error>((look, from))
+        };
+        let claimed = async { if is_alone { means.store.read(claim).await } else { means.store.write(claim).await } };
+        // A panic in one claim is not to be the end of all.
+        let mut claimed = pin!(AssertUnwindSafe(claimed).catch_unwind());
+        let mut begin = |job: Job| drop(sends.spawn(self.clone().deliver(job)));
+        let caught = loop {
+            tokio::select! {
+                caught = &mut claimed => break caught,
+                Some(job) = jobs.recv(), if is_alone => begin(job),
+            }
+        };
+        let (look, from) = caught.unwrap_or_else(|_| Err(Error::internal("a claim ended abnormally")))?;
+        while let Ok(job) = jobs.try_recv() {
+            begin(job);
+        }
+        *self.last() = from;
+        Ok(look)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Uuid> {
+        self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Deals with one delivery. Where that fails it is claimed anew: nothing is lost.
+    async fn deliver(self, job: Job) {
+        let Job { organization, subscription, claim, mut place, ready } = job;
+        let attempted = self.attempt(organization, subscription, ready, &mut place).await;
+        place.leave(None);
+        match attempted {
+            Ok((delivery, settlement)) => {
+                let entry = Entry { claim, delivery, settlement };
+                self.0.recorder.record(organization, subscription, entry, place).await;
+            }
+            Err(error) => {
+                tracing::warn!(delivery = %claim.id, cause = error.cause(), "a webhook delivery is left for later");
+                tokio::time::sleep(RESPITE).await;
+                drop(place);
+            }
+        }
+    }
+
+    /// Makes an attempt at a delivery, where there is something to send; what is to be recorded.
+    async fn attempt(
+        &self,
+        organization: Uuid,
+        subscription: Uuid,
+        ready: Result<(Delivery, Prepared)>,
+        place: &mut Place,
+    ) -> Result<(Delivery, Settlement)> {
+        let (mut delivery, prepared) = ready?;
+        let settlement = match prepared {
+            Prepared::Send(message) => {
+                let (id, target) = (message.id, message.target.clone());
+                let outcome = on_behalf_of(organization, self.send(message, &mut delivery, place)).await?;
+                let host = target.address.as_ref().and_then(host_of).unwrap_or_default();
+                tell(&Attempted { organization, subscription, id, host }, &delivery, outcome);
+                self.settlement(outcome)
+            }
+            Prepared::Discard => Settlement::Over(Status::Discarded),
+            Prepared::Disable(reason) => Settlement::Disabled(reason, Status::Discarded),
+        };
+        Ok((delivery, settlement))
+    }
+
+    /// Makes one attempt and notes it in the delivery; what it came to.
+    async fn send(&self, message: Message, delivery: &mut Delivery, place: &mut Place) -> Result<Outcome> {
+        let means = &self.0.means;
+        let (began, started) = (means.clock.now(), means.clock.elapsed());
+        let answer = self.0.sender.post(message, began).await?;
+        let took = means.clock.elapsed().saturating_sub(started);
+        place.leave(Some(took));
+        delivery.attempts.push(answer.attempt(Moment(began), took));
+        let outcome = delivery.outcome(&answer, means.settings.retry_base, means.ids.fraction());
+        metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome.name()).increment(1);
+        Ok(outcome)
+    }
+
+    /// What is recorded of an attempt.
+    fn settlement(&self, outcome: Outcome) -> Settlement {
+        match outcome {
+            Outcome::Delivered => Settlement::Delivered,
+            Outcome::Gone => Settlement::Gone,
+            Outcome::Private => Settlement::Disabled(DisabledReason::PrivateTarget, Status::Failed),
+            Outcome::Retry(pause) => Settlement::Retry(later(self.0.means.clock.now(), pause)),
+            Outcome::Failed => Settlement::Failed,
+            Outcome::Pinged(status) => Settlement::Over(status),
+        }
+    }
+}
+
+/// Whose delivery was attempted, and to whom. Of the target no more than its host: the path and the query may be secret.
+struct Attempted {
+    organization: Uuid,
+    subscription: Uuid,
+    id: Uuid,
+    host: String,
+}
+
+/// Writes down an attempt that failed: as a warning where it was the last one, for whoever looks closely where it was not.
+fn tell(attempted: &Attempted, delivery: &Delivery, outcome: Outcome) {
+    let Attempted { organization, subscription, id, host } = attempted;
+    let last = delivery.attempts.last();
+    let (status, error) = (last.and_then(|attempt| attempt.status_code), last.and_then(|attempt| attempt.error.as_deref()));
+    let (event, attempts) = (&delivery.told.event, delivery.attempts.len());
+    match outcome {
+        Outcome::Failed | Outcome::Private => {
+            tracing::warn!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook delivery failed");
+        }
+        Outcome::Retry(_) | Outcome::Pinged(Status::Failed) => {
+            tracing::debug!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook was not taken");
+        }
+        Outcome::Delivered | Outcome::Gone | Outcome::Pinged(_) => {}
+    }
+}
+
+/// Decides what is to be done about the deliveries of a batch, one after another. What fails for all that are left, be it
+/// by a panic, is a failure of each: it holds up no other batch.
+fn prepare(tx: &mut Transaction<'_>, means: &Means, owner: &dyn Owner, batch: Batch, now: Timestamp, decided: &mut dyn FnMut(Job)) {
+    let Batch { subscribed, claimed } = batch;
+    let Subscribed { organization, subscription, .. } = subscribed;
+    let mut decide = |claimed: Claimed, prepared: Result<Prepared>| {
+        let Claimed { claim, delivery, place } = claimed;
+        decided(Job { organization, subscription, claim, place, ready: delivery.and_then(|delivery| Ok((delivery, prepared?))) });
+    };
+    let mut left = claimed.into_iter();
+    let prepare = AssertUnwindSafe(|| prepare::prepare(tx, means, owner, &subscribed, &mut left, now, &mut decide));
+    let prepared = catch_unwind(prepare).unwrap_or_else(|_| Err(Error::internal("reading ended abnormally")));
+    if let Err(error) = prepared {
+        left.for_each(|claimed| decide(claimed, Err(error.clone())));
+    }
+}
+
+/// Returns when the dispatcher is to stop, or nobody is left to say so.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    drop(stop.wait_for(|is_stopping| *is_stopping).await);
+}
+
+async fn finish(sends: &mut JoinSet<()>) {
+    while let Some(ended) = sends.join_next().await {
+        note(ended);
+    }
+}
+
+/// A panic ends the attempts at a few deliveries, not the dispatcher; they are claimed anew.
+fn note(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "sending a webhook ended abnormally");
+    }
+}
+
+fn warn(error: &Error) {
+    tracing::warn!(cause = error.cause(), "the database cannot be asked for webhook deliveries");
+}
+
+fn later(now: Timestamp, by: Duration) -> Timestamp {
+    now.checked_add(by).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,389 @@
+//! Which deliveries are due, who deals with them, and what came of it: the database side of the dispatcher.
+//!
+//! Where nodes share the database a delivery is claimed by a lease. It is nobody's again when the lease runs out, so what a
+//! node that went down had in hand is not lost. A process that is alone needs none: what it has in hand it knows, and what
+//! it had in hand when it went down is due as before. Either way a delivery whose outcome was not recorded arrives a second
+//! time, under the same id.
+//!
+//! Nothing here takes the organization's lock. Recording outcomes touches a subscription and some of its deliveries, the
+//! subscription's row first. A subscription that is deleted is marked so, in its own row alone, and has nothing claimed or
+//! recorded from then on. What touches deliveries of many subscriptions, claiming, and what removes them, sweeping, waits for
+//! no row that another has: it does without.
+
+use std::collections::HashSet;
+use std::mem;
+use std::time::Duration;
+
+use engine::error::{Error, Result};
+use engine::values;
+use jiff::Timestamp;
+use store::{Json, Row, Transaction};
+use url::Url;
+use uuid::Uuid;
+
+use super::delivery::{Delivery, MAX_FAILURES, Status};
+use super::disabled::DisabledReason;
+use super::room::{Place, Room, Send};
+use super::target::host_of;
+
+/// How many subscriptions are looked at together.
+const LOOKED_AT: i64 = 256;
+/// Deliveries claimed in one transaction.
+const A_CLAIM: usize = 64;
+/// As many pending deliveries are counted; where there are more, the number says nothing that this one does not.
+const MOST_COUNTED: i64 = 100_000;
+
+store::statements! {
+    /// Subscriptions with deliveries that are nobody's, after one of them up to another. A step an index for each, so that
+    /// what waits for one of them costs the others nothing.
+    WAITING = "with recursive waiting(id) as (
+            select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
+                and subscription_id > ?1 and subscription_id <= ?2 order by subscription_id limit 1)
+            union all
+            select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
+                and subscription_id > waiting.id and subscription_id <= ?2 order by subscription_id limit 1)
+                from waiting where waiting.id is not null)
+        select id from waiting where id is not null limit ?3";
+    /// Deliveries of a subscription that are due, nobody's and not in hand here, the oldest first.
+    DUE = "select id, organization_id, doc from webhook_delivery
+        where subscription_id = ?2 and status = 'pending' and leased_until is null and next_attempt_at <= ?1
+        and not (id = any(?4)) order by next_attempt_at, id limit ?3";
+    /// What its deliveries are sent by; nothing once it is deleted.
+    SUBSCRIPTION = "select target_url, credential, event, disabled_at, doc from webhook_subscription
+        where organization_id = ?1 and id = ?2 and deleted_at is null";
+    /// Ends the leases that have run out.
+    RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where leased_until is not null and leased_until <= ?1
+            for update skip locked)
+        update webhook_delivery set leased_until = null where id in (select id from expired)";
+    /// Whether one has.
+    EXPIRED = "select 1 from webhook_delivery where leased_until is not null and leased_until <= ?1 limit 1";
+    /// Claims deliveries. The condition is that of DUE once more: of nodes that saw the same row, the first has it. Another
+    /// passes over it, while the first is at it and after, rather than wait for it with rows in hand that the first may be
+    /// waiting for in turn.
+    CLAIM = "with free as (select id from webhook_delivery where id = any(?3) and status = 'pending' and next_attempt_at <= ?1
+            and leased_until is null for update skip locked)
+        update webhook_delivery set leased_until = ?2 where id in (select id from free) returning id";
+    /// When the next delivery becomes due, of those that are not due yet.
+    NEXT = "select next_attempt_at from webhook_delivery
+        where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
+    /// When the next lease runs out: what a node left behind that went down is due again then.
+    NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null and leased_until > ?1 order by leased_until limit 1";
+    /// Keeps everybody else from recording deliveries of a subscription, and from marking it as deleted.
+    HOLD = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
+    /// Gives a delivery back, as it stands now.
+    SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6
+        where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending'";
+    /// Notes that a subscription was delivered to. A disabled one keeps the count that says why.
+    DELIVERED = "update webhook_subscription set last_delivered_at = ?3,
+        consecutive_failures = case when disabled_at is null then 0 else consecutive_failures end
+        where organization_id = ?1 and id = ?2";
+    /// Notes that a delivery to a subscription failed for good.
+    FAILED = "update webhook_subscription set consecutive_failures = consecutive_failures + 1
+        where organization_id = ?1 and id = ?2 and disabled_at is null returning consecutive_failures";
+    /// Disables a subscription.
+    DISABLE = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
+        where organization_id = ?1 and id = ?2 and disabled_at is null";
+    /// Deletes a subscription whose receiver is gone: the sweep removes what there is of it.
+    DELETE = "update webhook_subscription set deleted_at = ?3, disabled_at = coalesce(disabled_at, ?3)
+        where organization_id = ?1 and id = ?2";
+    /// How many deliveries are pending, up to a number.
+    COUNT_PENDING = "select count(*) from
+        (select 1 as one from webhook_delivery where status = 'pending' order by next_attempt_at limit ?1) as pending";
+    /// Since when the delivery that has waited longest has been due and nobody's.
+    OLDEST_DUE = "select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at <= ?1
+        and (leased_until is null or leased_until <= ?1) order by next_attempt_at limit 1";
+}
+
+/// The right to deal with a delivery.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claim {
+    /// The delivery.
+    pub id: Uuid,
+    /// Until when this node has it, where there may be others.
+    pub leased_until: Option<Timestamp>,
+}
+
+/// A claimed delivery.
+pub(super) struct Claimed {
+    /// The right to deal with it.
+    pub claim: Claim,
+    /// The delivery. One that does not read must not hold up the others.
+    pub delivery: Result<Delivery>,
+    /// Its place among what is being sent.
+    pub place: Place,
+}
+
+/// A subscription as it stands.
+pub(super) struct Subscribed {
+    /// Whose it is.
+    pub organization: Uuid,
+    /// Which it is.
+    pub subscription: Uuid,
+    /// Its `target_url, credential, event, disabled_at, doc`.
+    pub row: Row,
+}
+
+/// Claimed deliveries of a subscription.
+pub(super) struct Batch {
+    /// The subscription.
+    pub subscribed: Subscribed,
+    /// The deliveries, the oldest first.
+    pub claimed: Vec<Claimed>,
+}
+
+/// What a look at what is due comes to.
+#[derive(Default)]
+pub(super) struct Look {
+    /// How many deliveries were claimed.
+    pub count: usize,
+    /// Whether there may be more that are due and for which there is room.
+    pub is_cut: bool,
+    /// Whether another node was quicker with some. While it was at it, it could not be told whether it would keep them.
+    pub is_outrun: bool,
+    /// When the next delivery becomes due, unless the look was cut short.
+    pub next: Option<Timestamp>,
+}
+
+/// Takes claimed deliveries over, within the same visit to the database.
+pub(super) type Found<'f> = dyn FnMut(&mut Transaction<'_>, Batch) + 'f;
+
+/// What is recorded of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settlement {
+    /// The receiver took it.
+    Delivered,
+    /// The receiver is gone: so is the subscription, with all its deliveries.
+    Gone,
+    /// It is tried again at this time.
+    Retry(Timestamp),
+    /// The last attempt failed.
+    Failed,
+    /// It is over like this, which says nothing of the subscription.
+    Over(Status),
+    /// The subscription is disabled, and the delivery ends like this.
+    Disabled(DisabledReason, Status),
+}
+
+/// What waits to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    /// Deliveries that are pending, due or not, 100,000 at the most.
+    pub pending: i64,
+    /// How long the one that has waited longest has been due.
+    pub oldest_due: Duration,
+}
+
+/// Claims what was due at `due`, as far as there is room to send it, and hands it to `found`. `from` is the subscription
+/// that had its turn last: the others have theirs first.
+///
+/// Nodes that share a database lease what they take until `until`, in a transaction that writes. A process that is alone
+/// has none: it takes in hand what it has not in hand, and writes nothing, so each batch is claimed as soon as it is found.
+pub(super) fn claim(
+    tx: &mut Transaction<'_>,
+    room: &Room,
+    from: &mut Uuid,
+    due: Timestamp,
+    until: Option<Timestamp>,
+    found: &mut Found<'_>,
+) -> Result<Look> {
+    let look = match until {
+        Some(until) => lease(tx, room, from, due, until, found)?,
+        None => take(tx, room, from, due, None, found)?,
+    };
+    let next = if look.is_cut { None } else { next_due(tx, due, until.is_some())? };
+    Ok(Look { next, ..look })
+}
+
+/// Claims by leases.
+fn lease(tx: &mut Transaction<'_>, room: &Room, from: &mut Uuid, due: Timestamp, until: Timestamp, found: &mut Found<'_>) -> Result<Look> {
+    if tx.row(&EXPIRED, &values![due])?.is_some() {
+        tx.execute(&RELEASE_EXPIRED, &values![due])?;
+    }
+    let mut seen = Vec::new();
+    let mut look = take(tx, room, from, due, Some(until), &mut |_, batch| seen.push(batch))?;
+    if look.count > 0 {
+        let ids: Vec<Uuid> = seen.iter().flat_map(|batch| batch.claimed.iter().map(|claimed| claimed.claim.id)).collect();
+        let won = tx.rows(&CLAIM, &values![due, until, ids])?;
+        let granted: HashSet<Uuid> = won.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
+        (look.is_outrun, look.count) = (granted.len() < look.count, granted.len());
+        for mut batch in seen {
+            batch.claimed.retain(|claimed| granted.contains(&claimed.claim.id));
+            if !batch.claimed.is_empty() {
+                found(tx, batch);
+            }
+        }
+    }
+    Ok(look)
+}
+
+/// Finds room for what is due, subscription by subscription, until there is no more of either.
+fn take(
+    tx: &mut Transaction<'_>,
+    room: &Room,
+    from: &mut Uuid,
+    due: Timestamp,
+    leased_until: Option<Timestamp>,
+    found: &mut Found<'_>,
+) -> Result<Look> {
+    let last = *from;
+    let mut count = 0;
+    for (mut after, until) in [(last, Uuid::max()), (Uuid::nil(), last)] {
+        let mut has_more = after < until;
+        while has_more {
+            let waiting = tx.rows(&WAITING, &values![after, until, LOOKED_AT])?;
+            for row in &waiting {
+                after = row.get(0)?;
+                if let Some(batch) = fitting(tx, room, after, due, leased_until)? {
+                    *from = after;
+                    count += batch.claimed.len();
+                    found(tx, batch);
+                }
+                if room.is_full() || count >= A_CLAIM {
+                    return Ok(Look { count, is_cut: true, ..Look::default() });
+                }
+            }
+            has_more = i64::try_from(waiting.len()).is_ok_and(|count| count >= LOOKED_AT);
+        }
+    }
+    Ok(Look { count, ..Look::default() })
+}
+
+/// The deliveries of a subscription that are due and for which there is room.
+fn fitting(
+    tx: &mut Transaction<'_>,
+    room: &Room,
+    subscription: Uuid,
+    due: Timestamp,
+    leased_until: Option<Timestamp>,
+) -> Result<Option<Batch>> {
+    let free = room.free_for(subscription);
+    if free == 0 {
+        room.want(subscription);
+        return Ok(None);
+    }
+    let rows = tx.rows(&DUE, &values![due, subscription, i64::try_from(free).unwrap_or(i64::MAX), room.in_hand(subscription)])?;
+    let Some(first) = rows.first() else { return Ok(None) };
+    let organization: Uuid = first.get(1)?;
+    let Some(row) = tx.row(&SUBSCRIPTION, &values![organization, subscription])? else { return Ok(None) };
+    let target: String = row.get(0)?;
+    let subscribed = Subscribed { organization, subscription, row };
+    let url = Url::parse(&target).ok();
+    // A URL that leads nowhere is a host of its own, which the guard will refuse.
+    let host = url.as_ref().and_then(host_of).unwrap_or(target);
+    let port = url.as_ref().and_then(Url::port_or_known_default).unwrap_or_default();
+    let mut claimed = Vec::new();
+    for row in &rows {
+        let id = row.get(0)?;
+        let Some(place) = room.enter(Send { organization, subscription, delivery: id, host: &host, port }) else { break };
+        let delivery = row.get(2).map(|Json(delivery)| delivery).map_err(Error::from);
+        claimed.push(Claimed { claim: Claim { id, leased_until }, delivery, place });
+    }
+    // There are more, or have become fewer places meanwhile.
+    if rows.len() >= free || claimed.len() < rows.len() {
+        room.want(subscription);
+    }
+    Ok((!claimed.is_empty()).then_some(Batch { subscribed, claimed }))
+}
+
+/// When the next delivery becomes due after `now`, where there are leases also by the end of one.
+fn next_due(tx: &mut Transaction<'_>, now: Timestamp, are_leased: bool) -> Result<Option<Timestamp>> {
+    let mut first = |statement| tx.row(statement, &values![now])?.map(|row| row.get(0)).transpose();
+    let (next, released): (Option<Timestamp>, _) = (first(&NEXT)?, if are_leased { first(&NEXT_LEASE)? } else { None });
+    Ok([next, released].into_iter().flatten().min())
+}
+
+/// What became of a subscription as outcomes were recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It was disabled, for this reason.
+    Disabled(DisabledReason),
+    /// It was deleted.
+    Deleted,
+}
+
+/// What is recorded of one delivery.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The right to.
+    pub claim: Claim,
+    /// The delivery, as it stands now.
+    pub delivery: Delivery,
+    /// What became of it.
+    pub settlement: Settlement,
+}
+
+/// Records what came of deliveries of one subscription, in this order; what became of the subscription, if anything did.
+///
+/// Nothing is recorded where a claim no longer holds: another node has the delivery by now, or it went with its
+/// subscription.
+pub(super) fn settle(
+    tx: &mut Transaction<'_>,
+    organization: Uuid,
+    subscription: Uuid,
+    entries: &[Entry],
+    now: Timestamp,
+) -> Result<Option<Turn>> {
+    if tx.row(&HOLD, &values![organization, subscription])?.is_none() {
+        return Ok(None);
+    }
+    let (mut turn, mut was_reached) = (None, false);
+    for Entry { claim, delivery, settlement } in entries {
+        let (status, next) = match *settlement {
+            Settlement::Delivered | Settlement::Gone => (Status::Delivered, None),
+            Settlement::Retry(next) => (Status::Pending, Some(next)),
+            Settlement::Failed => (Status::Failed, None),
+            Settlement::Over(status) | Settlement::Disabled(_, status) => (status, None),
+        };
+        let doc = store::Value::json(delivery)?;
+        if tx.execute(&SETTLE, &values![organization, claim.id, claim.leased_until, status.name(), next, doc])? == 0 {
+            continue;
+        }
+        let reason = match *settlement {
+            Settlement::Retry(_) | Settlement::Over(_) => continue,
+            Settlement::Delivered => {
+                was_reached = true;
+                continue;
+            }
+            Settlement::Gone => {
+                tx.execute(&DELETE, &values![organization, subscription, now])?;
+                return Ok(Some(Turn::Deleted));
+            }
+            Settlement::Failed => {
+                reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
+                let failures: i64 = tx.row(&FAILED, &values![organization, subscription])?.map_or(Ok(0), |row| row.get(0))?;
+                if failures < MAX_FAILURES {
+                    continue;
+                }
+                DisabledReason::Failures
+            }
+            Settlement::Disabled(reason, _) => reason,
+        };
+        reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
+        if disable(tx, organization, subscription, reason, now)? {
+            turn = Some(Turn::Disabled(reason));
+        }
+    }
+    reached(tx, organization, subscription, was_reached, now)?;
+    Ok(turn)
+}
+
+/// Notes that a subscription was delivered to, if it was: once for several deliveries in a row.
+fn reached(tx: &mut Transaction<'_>, organization: Uuid, subscription: Uuid, was_reached: bool, now: Timestamp) -> Result<()> {
+    if was_reached {
+        tx.execute(&DELIVERED, &values![organization, subscription, now])?;
+    }
+    Ok(())
+}
+
+/// Disables a subscription; whether it was active.
+pub fn disable(tx: &mut Transaction<'_>, organization: Uuid, subscription: Uuid, reason: DisabledReason, now: Timestamp) -> Result<bool> {
+    Ok(tx.execute(&DISABLE, &values![organization, subscription, now, reason.name()])? > 0)
+}
+
+/// What waits to be sent now.
+pub fn backlog(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Backlog> {
+    let pending = tx.row(&COUNT_PENDING, &values![MOST_COUNTED])?.map_or(Ok(0), |row| row.get(0))?;
+    let since: Option<Timestamp> = tx.row(&OLDEST_DUE, &values![now])?.map(|row| row.get(0)).transpose()?;
+    let waited = since.and_then(|since| Duration::try_from(now.duration_since(since)).ok());
+    Ok(Backlog { pending, oldest_due: waited.unwrap_or_default() })
+}

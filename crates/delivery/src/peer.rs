@@ -1,0 +1,117 @@
+//! The last look before anything is sent: at the address that a connection really leads to.
+//!
+//! The resolver has judged every address there was to connect to. This holds even if one comes from elsewhere one day: from
+//! an override, a proxy, a URL that the client reads in another way than the guard.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http::Extensions;
+use hyper_util::client::legacy::connect::{Connection, HttpInfo};
+use tower::{BoxError, Layer, Service};
+
+use super::target::{Refusal, Targets};
+
+/// Puts the last look around a client's connector.
+#[derive(Clone)]
+pub(super) struct PeerGuard {
+    targets: Targets,
+}
+
+/// A connector that hands out no connection to an address that is not let through.
+#[derive(Clone)]
+pub(super) struct Guarded<S> {
+    connector: S,
+    targets: Targets,
+}
+
+impl PeerGuard {
+    pub(super) fn new(targets: Targets) -> Self {
+        Self { targets }
+    }
+}
+
+impl<S> Layer<S> for PeerGuard {
+    type Service = Guarded<S>;
+
+    fn layer(&self, connector: S) -> Guarded<S> {
+        Guarded { connector, targets: self.targets.clone() }
+    }
+}
+
+impl<S, R> Service<R> for Guarded<S>
+where
+    S: Service<R>,
+    S::Response: Connection,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.connector.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, destination: R) -> Self::Future {
+        let (connecting, targets) = (self.connector.call(destination), self.targets.clone());
+        Box::pin(async move {
+            let connection = connecting.await.map_err(Into::<BoxError>::into)?;
+            let mut known = Extensions::new();
+            connection.connected().get_extras(&mut known);
+            // A connection that does not say where it leads is not let through either.
+            let is_let_through = known.get::<HttpInfo>().is_some_and(|info| targets.allows(info.remote_addr().ip()));
+            if is_let_through { Ok(connection) } else { Err(BoxError::from(Refusal::Private)) }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use reqwest::Client;
+    use tokio::io::AsyncReadExt as _;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use engine::error::innermost;
+
+    /// A client whose name leads to an address that no guard has judged.
+    fn client(targets: Targets, address: SocketAddr) -> Client {
+        rustls::crypto::ring::default_provider().install_default().ok();
+        let builder = Client::builder().no_proxy().resolve("rebound.example", address);
+        builder.connector_layer(PeerGuard::new(targets)).build().unwrap()
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_over_a_connection_that_leads_to_a_private_address() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let heard = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).await.map(|_| all)
+        });
+        let url = format!("http://rebound.example:{}/", address.port());
+        let error = client(Targets::default(), address).get(&url).send().await.unwrap_err();
+        assert!(matches!(innermost(&error).downcast_ref::<Refusal>(), Some(Refusal::Private)), "{error:?}");
+        assert_eq!(heard.await.unwrap().unwrap(), b"");
+    }
+
+    #[tokio::test]
+    async fn a_range_that_was_opened_is_open_here_too() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let heard = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut first = [0];
+            stream.read_exact(&mut first).await.map(|_| first)
+        });
+        let targets = Targets::new(vec!["127.0.0.0/8".parse().unwrap()]);
+        let url = format!("http://rebound.example:{}/", address.port());
+        client(targets, address).get(&url).send().await.unwrap_err();
+        assert_eq!(&heard.await.unwrap().unwrap(), b"G");
+    }
+}

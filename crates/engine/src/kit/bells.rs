@@ -1,0 +1,19 @@
+//! Bells: a transaction notes which it rings, and once it is committed whoever listens looks for what there is to do.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Notify;
+
+/// A bell, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Bell(pub &'static str);
+
+#[derive(Default)]
+pub(super) struct Bells(Mutex<HashMap<Bell, Arc<Notify>>>);
+
+impl Bells {
+    pub(super) fn get(&self, bell: Bell) -> Arc<Notify> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(bell).or_default().clone()
+    }
+}

@@ -1,0 +1,59 @@
+//! Values of types that the engine does not know, found by their type.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+
+/// Values, one of a type.
+#[derive(Default)]
+pub struct Parts(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl Parts {
+    /// With this one besides, in the place of one of its type.
+    #[must_use]
+    pub fn with<T: Any + Send + Sync>(mut self, part: T) -> Self {
+        self.0.insert(TypeId::of::<T>(), Box::new(part));
+        self
+    }
+
+    /// The one of a type.
+    #[must_use]
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.0.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+}
+
+/// Values, any number of a type, in the order in which they came.
+#[derive(Default)]
+pub struct Lists(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl Lists {
+    /// Adds one.
+    pub fn add<T: Any + Send + Sync>(&mut self, item: T) {
+        let list = self.0.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<T>::new()));
+        if let Some(list) = list.downcast_mut::<Vec<T>>() {
+            list.push(item);
+        }
+    }
+
+    /// All of a type.
+    #[must_use]
+    pub fn all<T: Any + Send + Sync>(&self) -> &[T] {
+        self.0.get(&TypeId::of::<T>()).and_then(|list| list.downcast_ref::<Vec<T>>()).map_or(&[], Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_found_by_its_type() {
+        let parts = Parts::default().with(1_u8).with("text").with(2_u8);
+        assert_eq!((parts.get::<u8>(), parts.get::<&str>(), parts.get::<u16>()), (Some(&2), Some(&"text"), None));
+        let mut lists = Lists::default();
+        lists.add(1_u8);
+        lists.add("text");
+        lists.add(2_u8);
+        assert_eq!((lists.all::<u8>(), lists.all::<&str>(), lists.all::<u16>()), (&[1, 2][..], &["text"][..], &[][..]));
+    }
+}

@@ -1,0 +1,39 @@
+//! The engine: what an operation is, and the one way through for every request.
+//!
+//! A program lists its operations in chapters ([`chapter`]) and has them put together ([`chapter::assemble`]). Each is read as
+//! an HTTP route, as a tool and as a part of the OpenAPI document ([`surface`]); each request for one goes through the
+//! [`pipeline`], which opens a [`context`] on a transaction of the store and runs it.
+//!
+//! The engine knows no chapter. What chapters need of their own travels in the [`kit`], found by its type.
+//!
+//! From below to above: error, json, moment, ambient, format, field, logging, background; access; kit; context; operation;
+//! app; pipeline; summaries, surface, server; chapter. A module names only what is before it.
+
+pub mod access;
+pub mod ambient;
+pub mod app;
+pub mod background;
+pub mod chapter;
+pub mod context;
+pub mod erased;
+pub mod error;
+pub mod field;
+pub mod fold;
+pub mod format;
+pub mod json;
+pub mod kit;
+pub mod logging;
+pub mod moment;
+pub mod operation;
+pub mod pipeline;
+pub mod server;
+pub mod summaries;
+pub mod surface;
+
+pub use store;
+
+/// The statements of the engine.
+pub(crate) fn statements() -> Vec<&'static store::Statement> {
+    let of_modules = [access::STATEMENTS, context::STATEMENTS, erased::STATEMENTS, summaries::STATEMENTS].concat();
+    [of_modules, pipeline::statements()].concat()
+}

@@ -1,0 +1,600 @@
+//! What an operation is: declared once, read three ways (REST routes, MCP tools, the OpenAPI document).
+
+mod arguments;
+mod shape;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use http::Method;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::access::{Access, Permission, Revisions};
+use crate::context::{Context, System};
+use crate::error::{Error, Issue, Result};
+use crate::kit::Kit;
+
+pub use crate::context::Touches;
+pub use arguments::Arguments;
+pub use shape::Shape;
+
+/// The interface an operation belongs to; each has its own credential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surface {
+    /// `/api/v1`, for integrators: API key or access token.
+    Public,
+    /// `/platform/v1`, for the platform around us: the platform key.
+    Platform,
+    /// `/guest/v1`, for a guest: the stay token in the path.
+    Guest,
+}
+
+impl Surface {
+    /// The path every operation of the surface begins with.
+    #[must_use]
+    pub const fn base(self) -> &'static str {
+        match self {
+            Self::Public => "/api/v1",
+            Self::Platform => "/platform/v1",
+            Self::Guest => "/guest/v1",
+        }
+    }
+}
+
+/// What a caller must hold.
+#[derive(Clone, Copy)]
+pub enum Needs {
+    /// A valid credential only.
+    Credential,
+    /// One permission.
+    Permission(Permission),
+    /// What the body decides; a body that names nothing known is let through, for its validation to say so.
+    ByBody(fn(&Value, &Access) -> Result<()>),
+}
+
+/// What running an operation does to the state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    Read,
+    /// Creates, changes or removes something.
+    Write,
+}
+
+/// What answers that are kept are made of; they are given again as long as that is unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// What the organization configures, and the records that refers to: not those that come and go.
+    Configuration,
+    /// Any record as well.
+    Everything,
+}
+
+impl Basis {
+    /// Whether an answer of some revisions still holds.
+    #[must_use]
+    pub fn is_unchanged(self, then: Revisions, now: Revisions) -> bool {
+        then.configuration == now.configuration && (self == Self::Configuration || then.stream == now.stream)
+    }
+}
+
+/// The page limits of a paginated list (spec: Pagination).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageLimits {
+    /// The limit where none is given.
+    pub default: u32,
+    /// The greatest limit that may be asked for.
+    pub max: u32,
+}
+
+/// The page asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// How many items at the most.
+    pub limit: u32,
+    /// How many to pass over.
+    pub offset: i64,
+}
+
+/// A page of a list, and how many items there are in all.
+#[derive(Debug, Clone)]
+pub struct Listing<T> {
+    /// The items of the page.
+    pub items: Vec<T>,
+    /// Matches before paging.
+    pub total: i64,
+}
+
+/// `meta.pagination`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Pagination {
+    limit: u32,
+    offset: i64,
+    total: i64,
+}
+
+/// What an operation answers: `data` as JSON text, and the pagination of a list.
+#[derive(Debug)]
+pub struct Answer {
+    /// The payload, serialized.
+    pub data: String,
+    /// For paginated lists.
+    pub pagination: Option<Pagination>,
+}
+
+impl Answer {
+    fn new(data: &impl Serialize) -> Result<Self> {
+        Ok(Self { data: serde_json::to_string(data).map_err(Error::internal)?, pagination: None })
+    }
+
+    fn listing<T: Serialize>(listing: &Listing<T>, page: Page) -> Result<Self> {
+        let pagination = Pagination { limit: page.limit, offset: page.offset, total: listing.total };
+        Ok(Self { pagination: Some(pagination), ..Self::new(&listing.items)? })
+    }
+}
+
+type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
+type TenantWork = dyn Fn(Value) -> Result<Job> + Send + Sync;
+/// What an operation does with an input that is its own already: what is left to do in the transaction.
+pub type Job = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Answer> + Send>;
+/// The rules over an input: what is wrong with it beyond its schema, given the names of the fields that are wrong already.
+pub type Rules = dyn Fn(&Value, &[&str]) -> Findings + Send + Sync;
+type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
+type ProviderWork = dyn Fn(Arc<Kit>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
+
+/// What the rules over an input find wrong with it.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Wrong whatever is stored: refused before anything is looked up.
+    pub sent: Vec<Issue>,
+    /// Wrong as far as what is sent shows. Said of a request that is refused anyway; otherwise the function judges it, by the
+    /// same rules on the merged state, after whatever it refuses first.
+    pub merged: Vec<Issue>,
+}
+
+/// The function behind an operation.
+pub enum Work {
+    /// Runs within one organization. Reading the input as its type is done before the transaction.
+    Tenant(Box<TenantWork>),
+    /// Belongs to no organization: platform only.
+    System(Box<SystemWork>),
+    /// Asks another service and touches no state. Runs once the transaction that let its caller in is closed.
+    Provider(Box<ProviderWork>),
+}
+
+/// One operation.
+pub struct Operation {
+    /// The spec's name, and the tool's.
+    pub id: &'static str,
+    /// The HTTP method.
+    pub method: Method,
+    /// Below the surface's base, with `{name}` for parameters.
+    pub path: &'static str,
+    /// Where it is found.
+    pub surface: Surface,
+    /// What a caller must hold.
+    pub needs: Needs,
+    /// Whether it changes anything.
+    pub effect: Effect,
+    /// The status of a success.
+    pub status: u16,
+    /// One line for the document.
+    pub summary: &'static str,
+    /// Whether the tool interface has it.
+    pub is_tool: bool,
+    /// Input fields that tool callers cannot send.
+    pub not_for_tools: &'static [&'static str],
+    /// Whether running it may lose something a caller wanted kept.
+    pub is_destructive: bool,
+    /// What its answers are made of, where they are kept.
+    pub kept: Option<Basis>,
+    /// What it changes, where it does.
+    pub touches: Touches,
+    /// For paginated lists.
+    pub paging: Option<PageLimits>,
+    /// Whether it keeps what is sent for somebody else, numbers past double precision included.
+    pub keeps_numbers: bool,
+    /// The greatest body in bytes.
+    pub body_limit: usize,
+    /// How long it may take.
+    pub patience: Duration,
+    /// What the input has to keep to besides its schema.
+    pub rules: Option<Box<Rules>>,
+    /// The function.
+    pub work: Work,
+    input: SchemaOf,
+    output: SchemaOf,
+    shape: OnceLock<Shape>,
+}
+
+/// 1 MiB: the greatest body of an ordinary request.
+const BODY_LIMIT: usize = 1 << 20;
+
+/// An operation without its function yet.
+pub struct Declaration(Operation);
+
+impl Operation {
+    /// Begins the declaration of a public operation.
+    #[must_use]
+    pub fn public(id: &'static str, method: Method, path: &'static str, needs: Needs) -> Declaration {
+        let is_tool = true;
+        Declaration(Self { is_tool, ..Self::blank(id, Surface::Public, method, path, needs) })
+    }
+
+    /// Begins the declaration of an operation of the platform interface.
+    #[must_use]
+    pub fn platform(id: &'static str, method: Method, path: &'static str) -> Declaration {
+        Declaration(Self::blank(id, Surface::Platform, method, path, Needs::Credential))
+    }
+
+    /// Begins the declaration of an operation of the guest interface.
+    #[must_use]
+    pub fn guest(id: &'static str, method: Method, path: &'static str) -> Declaration {
+        Declaration(Self::blank(id, Surface::Guest, method, path, Needs::Credential))
+    }
+
+    fn blank(id: &'static str, surface: Surface, method: Method, path: &'static str, needs: Needs) -> Self {
+        let effect = if method == Method::GET { Effect::Read } else { Effect::Write };
+        Self {
+            id,
+            path,
+            surface,
+            needs,
+            effect,
+            status: 200,
+            summary: "",
+            is_tool: false,
+            not_for_tools: &[],
+            is_destructive: method == Method::DELETE || method == Method::PATCH || method == Method::PUT,
+            kept: None,
+            touches: Touches::Configuration,
+            paging: None,
+            keeps_numbers: false,
+            body_limit: BODY_LIMIT,
+            patience: store::WORK_LIMIT,
+            rules: None,
+            work: Work::System(Box::new(|_, _| Err(Error::internal("declared without a function")))),
+            input: Box::new(|_| json_object()),
+            output: Box::new(|_| json_object()),
+            shape: OnceLock::new(),
+            method,
+        }
+    }
+
+    /// Whether a field of the input travels in the path.
+    #[must_use]
+    pub fn is_path_field(&self, name: &str) -> bool {
+        self.path.split('/').any(|part| part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) == Some(name))
+    }
+
+    /// Whether fields that are not in the path travel in the body, rather than in the query.
+    #[must_use]
+    pub fn has_body(&self) -> bool {
+        self.method == Method::POST || self.method == Method::PUT || self.method == Method::PATCH
+    }
+
+    /// The JSON Schema of the input: path, query and body fields side by side.
+    #[must_use]
+    pub fn input_schema(&self, generator: &mut SchemaGenerator) -> Value {
+        let mut schema = (self.input)(generator).to_value();
+        tidy(&mut schema);
+        if schema.get("properties").is_none() {
+            schema["properties"] = json!({});
+        }
+        if let (Some(limits), Some(Value::Object(properties))) = (self.paging, schema.get_mut("properties")) {
+            let limit = json!({
+                "type": "integer", "minimum": 1, "maximum": limits.max, "default": limits.default,
+                "description": "How many items the page has at the most; a number out of range is refused.",
+            });
+            let offset = json!({
+                "type": "integer", "minimum": 0, "maximum": i64::MAX, "default": 0,
+                "description": "How many items to pass over; beyond the last one the page is empty.",
+            });
+            properties.insert("limit".into(), limit);
+            properties.insert("offset".into(), offset);
+        }
+        schema
+    }
+
+    /// Publishes a closer schema of the answer than its type gives.
+    #[must_use]
+    pub fn answering(mut self, schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
+        self.output = Box::new(move |_| schema());
+        self
+    }
+
+    /// The JSON Schema of `data`.
+    #[must_use]
+    pub fn output_schema(&self, generator: &mut SchemaGenerator) -> Value {
+        let mut schema = (self.output)(generator).to_value();
+        tidy(&mut schema);
+        schema
+    }
+
+    /// The input as the pipeline validates it; compiled when first needed.
+    pub fn shape(&self) -> &Shape {
+        self.shape.get_or_init(|| Shape::of(self))
+    }
+
+    /// Names of the fields of the answer, for telling a read-only field from an unknown one.
+    #[must_use]
+    pub fn answer_fields(&self) -> BTreeSet<String> {
+        let schema = self.output_schema(&mut inline_generator());
+        schema["properties"].as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
+    }
+}
+
+impl Declaration {
+    /// One line for the document.
+    #[must_use]
+    pub fn summary(mut self, summary: &'static str) -> Self {
+        self.0.summary = summary;
+        self
+    }
+
+    /// Answers 201.
+    #[must_use]
+    pub fn creates(mut self) -> Self {
+        self.0.status = 201;
+        self
+    }
+
+    /// Is not a tool.
+    #[must_use]
+    pub fn rest_only(mut self) -> Self {
+        self.0.is_tool = false;
+        self
+    }
+
+    /// Leaves fields out of the tool's arguments.
+    #[must_use]
+    pub fn not_for_tools(mut self, fields: &'static [&'static str]) -> Self {
+        self.0.not_for_tools = fields;
+        self
+    }
+
+    /// May lose something, though it is a POST.
+    #[must_use]
+    pub fn destructive(mut self) -> Self {
+        self.0.is_destructive = true;
+        self
+    }
+
+    /// Its answers may be given again while what they are made of is unchanged: they depend on nothing else, the time
+    /// least of all.
+    #[must_use]
+    pub fn kept(mut self, basis: Basis) -> Self {
+        self.0.kept = Some(basis);
+        self
+    }
+
+    /// Changes nothing, and is a POST only because what it asks for is long.
+    #[must_use]
+    pub fn reads(mut self) -> Self {
+        self.0.effect = Effect::Read;
+        self
+    }
+
+    /// Changes nothing that is configured.
+    #[must_use]
+    pub fn touches_stream(mut self) -> Self {
+        self.0.touches = Touches::Stream;
+        self
+    }
+
+    /// Takes bodies of up to so many bytes, and may run so long.
+    #[must_use]
+    pub fn bulk(mut self, body_limit: usize, patience: Duration) -> Self {
+        self.0.body_limit = body_limit;
+        self.0.patience = patience;
+        self
+    }
+
+    /// Keeps some of what is sent: in its input, numbers that no double is equal to stand as [`crate::json`] marks them.
+    #[must_use]
+    pub fn keeps_numbers(mut self) -> Self {
+        self.0.keeps_numbers = true;
+        self
+    }
+
+    /// Holds its input against rules that a schema cannot say: of a field that is more than a value, of fields that do not go
+    /// together. They are pure, and are judged beside the schema whatever that finds, so that a request hears of everything at
+    /// once. They get the input without the fields that are wrong, and the names of those, of which nothing can be said.
+    #[must_use]
+    pub fn rules<I: DeserializeOwned>(mut self, rules: impl Fn(I, &[&str]) -> Findings + Send + Sync + 'static) -> Self {
+        self.0.rules = Some(Box::new(move |input, wrong| I::deserialize(input).map(|input| rules(input, wrong)).unwrap_or_default()));
+        self
+    }
+
+    /// Runs within the caller's organization.
+    pub fn run<I, O>(mut self, work: impl Fn(&mut Context<'_, '_>, I) -> Result<O> + Send + Sync + 'static) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Serialize + JsonSchema + 'static,
+    {
+        self.0.input = Box::new(I::json_schema);
+        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
+        self.0.work = tenant(move |context, input| Answer::new(&work(context, input)?));
+        self.0
+    }
+
+    /// Runs within the caller's organization and answers JSON text of the type `O`, which the database put together: for
+    /// lists whose rows were serialized when they were written.
+    pub fn run_text<I, O>(mut self, work: impl Fn(&mut Context<'_, '_>, I) -> Result<String> + Send + Sync + 'static) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: JsonSchema + 'static,
+    {
+        self.0.input = Box::new(I::json_schema);
+        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
+        self.0.work = tenant(move |context, input| Ok(Answer { data: work(context, input)?, pagination: None }));
+        self.0
+    }
+
+    /// Runs within the caller's organization and answers a page of a list.
+    pub fn pages<I, O>(
+        mut self,
+        limits: PageLimits,
+        work: impl Fn(&mut Context<'_, '_>, I, Page) -> Result<Listing<O>> + Send + Sync + 'static,
+    ) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Serialize + JsonSchema + 'static,
+    {
+        self.0.input = Box::new(I::json_schema);
+        self.0.output = Box::new(SchemaGenerator::subschema_for::<Vec<O>>);
+        self.0.paging = Some(limits);
+        let work = Arc::new(work);
+        self.0.work = Work::Tenant(Box::new(move |mut input| {
+            let page = page(&mut input, limits);
+            let (work, input) = (work.clone(), typed(input)?);
+            Ok(Box::new(move |context| Answer::listing(&work(context, input, page)?, page)))
+        }));
+        self.0
+    }
+
+    /// Runs without an organization.
+    pub fn run_system<I, O>(mut self, work: impl Fn(&mut System<'_, '_>, I) -> Result<O> + Send + Sync + 'static) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + 'static,
+        O: Serialize + JsonSchema + 'static,
+    {
+        self.0.input = Box::new(I::json_schema);
+        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
+        self.0.work = Work::System(Box::new(move |system, input| Answer::new(&work(system, typed(input)?)?)));
+        self.0
+    }
+
+    /// Runs without an organization and answers a page of a list.
+    pub fn pages_system<I, O>(
+        mut self,
+        limits: PageLimits,
+        work: impl Fn(&mut System<'_, '_>, I, Page) -> Result<Listing<O>> + Send + Sync + 'static,
+    ) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + 'static,
+        O: Serialize + JsonSchema + 'static,
+    {
+        self.0.input = Box::new(I::json_schema);
+        self.0.output = Box::new(SchemaGenerator::subschema_for::<Vec<O>>);
+        self.0.paging = Some(limits);
+        self.0.work = Work::System(Box::new(move |system, mut input| {
+            let page = page(&mut input, limits);
+            Answer::listing(&work(system, typed(input)?, page)?, page)
+        }));
+        self.0
+    }
+
+    /// Asks another service. There is no transaction: what is read here is settings, and nothing is written.
+    pub fn asks<I, O, F>(mut self, work: impl Fn(Arc<Kit>, I) -> F + Send + Sync + 'static) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + 'static,
+        O: Serialize + JsonSchema + 'static,
+        F: Future<Output = Result<O>> + Send + 'static,
+    {
+        self.0.input = Box::new(I::json_schema);
+        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
+        self.0.effect = Effect::Read;
+        self.0.work = Work::Provider(Box::new(move |service, input| {
+            let asking = typed(input).map(|input| work(service, input));
+            Box::pin(async move { Answer::new(&asking?.await?) })
+        }));
+        self.0
+    }
+}
+
+impl Findings {
+    /// What is wrong whatever is stored.
+    pub fn sent(issues: impl IntoIterator<Item = Issue>) -> Self {
+        Self { sent: issues.into_iter().collect(), merged: Vec::new() }
+    }
+
+    /// What is wrong as far as what is sent shows.
+    pub fn merged(issues: impl IntoIterator<Item = Issue>) -> Self {
+        Self { sent: Vec::new(), merged: issues.into_iter().collect() }
+    }
+}
+
+fn tenant<I>(work: impl Fn(&mut Context<'_, '_>, I) -> Result<Answer> + Send + Sync + 'static) -> Work
+where
+    I: DeserializeOwned + Send + 'static,
+{
+    let work = Arc::new(work);
+    Work::Tenant(Box::new(move |input| {
+        let (work, input) = (work.clone(), typed(input)?);
+        Ok(Box::new(move |context| work(context, input)))
+    }))
+}
+
+/// A validated input as its type. The schema is the type's own, so what is refused here is a number beyond its range.
+fn typed<I: DeserializeOwned>(input: Value) -> Result<I> {
+    serde_json::from_value(input).map_err(|error| Error::invalid(&[], error.to_string()))
+}
+
+fn page(input: &mut Value, limits: PageLimits) -> Page {
+    let mut take = |name| input.as_object_mut().and_then(|fields| fields.remove(name)).and_then(|value| value.as_i64());
+    let (limit, offset) = (take("limit"), take("offset"));
+    Page { limit: limit.and_then(|number| u32::try_from(number).ok()).unwrap_or(limits.default), offset: offset.unwrap_or(0) }
+}
+
+fn json_object() -> Schema {
+    schemars::json_schema!({ "type": "object", "properties": {}, "additionalProperties": false })
+}
+
+/// A generator whose schemas stand by themselves.
+#[must_use]
+pub fn inline_generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12()
+        .with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        })
+        .into_generator()
+}
+
+/// Removes what a reader of the schema has no use for: the defaults of fields that may be left out, Rust's number formats.
+pub(crate) fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if map.get("default").is_some_and(Value::is_null) {
+                map.remove("default");
+            }
+            if map
+                .get("format")
+                .and_then(Value::as_str)
+                .is_some_and(|format| format.starts_with("uint") || format.starts_with("int") || format == "double")
+            {
+                map.remove("format");
+            }
+            if let Some(Value::String(description)) = map.get_mut("description") {
+                // Where a line of it ends says something of the source alone.
+                *description = description.replace('\n', " ");
+            }
+            map.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+/// No fields at all.
+#[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// A thing named by its id in the path.
+#[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ById {
+    /// Id of the resource that is meant, as lists and creates give it.
+    pub id: uuid::Uuid,
+}
+
+/// Any JSON object: a shape that the platform owns.
+pub type Object = Map<String, Value>;

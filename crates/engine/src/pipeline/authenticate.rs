@@ -1,0 +1,131 @@
+//! From the credential of a request to its caller.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use store::Transaction;
+use subtle::{Choice, ConstantTimeEq};
+use uuid::Uuid;
+
+use super::Service;
+use super::{Caller, Head};
+use crate::access::{self, Access, Identified};
+use crate::app::App;
+use crate::error::{Error, Kind, Result};
+use crate::format;
+use crate::operation::{Operation, Surface, Work};
+
+/// The bearer token of a request. None where there is no header, another scheme, or more than one header.
+#[must_use]
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// What a request shows of who it is: the bearer token, or the token of a guest's link in the path.
+pub(super) fn token<'r>(operation: &Operation, request: &'r Head) -> Option<&'r str> {
+    match operation.surface {
+        Surface::Public | Surface::Platform => bearer(&request.headers),
+        Surface::Guest => link_token(request),
+    }
+}
+
+fn link_token(request: &Head) -> Option<&str> {
+    request.path.iter().find(|(name, _)| name == "token").map(|(_, value)| value.as_str())
+}
+
+/// The caller, where that takes no look at the database: the platform, and whoever was asked for before in the state the
+/// database is in.
+pub(super) fn recall(service: &Service, operation: &Operation, request: &Head, now: Timestamp) -> Result<Option<Caller>> {
+    let remembered = |token| service.memory.caller(token, service.store.version()?, now).map(Caller::Tenant);
+    match operation.surface {
+        Surface::Public => Ok(bearer(&request.headers).and_then(remembered)),
+        Surface::Platform => platform(service, operation, request).map(Some),
+        Surface::Guest => Ok(None),
+    }
+}
+
+pub(super) fn identify(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    operation: &Operation,
+    request: &Head,
+    now: Timestamp,
+) -> Result<Caller> {
+    let caller = match operation.surface {
+        Surface::Public => {
+            let token = bearer(&request.headers).ok_or(Kind::Authentication)?;
+            // Before the state is read, so that what is read is at least as new as what it is remembered for.
+            let version = service.store.version();
+            let identified = public(tx, token, now)?;
+            if let Some(version) = version {
+                service.memory.remember_caller(token, version, identified.clone());
+            }
+            Caller::Tenant(identified)
+        }
+        Surface::Platform => platform(service, operation, request)?,
+        Surface::Guest => Caller::Tenant(linked(tx, service.app, request, now)?),
+    };
+    if let Caller::Tenant(identified) = &caller {
+        service.homes.remember(operation, request, identified.organization.id);
+    }
+    Ok(caller)
+}
+
+/// Who the caller is now, in a transaction that writes: what is read there is remembered nowhere, because the commit may
+/// fail.
+pub(super) fn identify_again(
+    tx: &mut Transaction<'_>,
+    app: &App,
+    operation: &Operation,
+    request: &Head,
+    now: Timestamp,
+) -> Result<Option<Arc<Identified>>> {
+    match (operation.surface, bearer(&request.headers)) {
+        (Surface::Public, Some(token)) => public(tx, token, now).map(Some),
+        (Surface::Public, None) => Err(Kind::Authentication.into()),
+        (Surface::Guest, _) => linked(tx, app, request, now).map(Some),
+        (Surface::Platform, _) => Ok(None),
+    }
+}
+
+fn public(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Arc<Identified>> {
+    Ok(Arc::new(access::find(tx, token, now)?.ok_or(Kind::Authentication)?))
+}
+
+fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<Caller> {
+    // Digests are of one length, so comparing them tells nothing about the key's; nor does it tell which key it is.
+    let token = Sha256::digest(bearer(&request.headers).unwrap_or_default());
+    let keys = &service.settings.platform_keys;
+    let is_known = keys.iter().fold(Choice::from(0), |known, key| known | Sha256::digest(key).as_slice().ct_eq(token.as_slice()));
+    if !bool::from(is_known) {
+        return Err(Kind::Authentication.into());
+    }
+    if matches!(operation.work, Work::System(_)) {
+        return Ok(Caller::Platform(Access::platform(), None));
+    }
+    let id = request.path.iter().find(|(name, _)| name == "organizationId").map(|(_, value)| value);
+    let id = id.filter(|text| format::is_uuid(text)).and_then(|text| text.parse::<Uuid>().ok());
+    Ok(Caller::Platform(Access::platform(), Some(id.ok_or_else(|| Error::not_found("Organization"))?)))
+}
+
+/// The token in the path opens one thing. A preview of another moment is for those who configure it, so it needs a credential
+/// of the same organization besides.
+fn linked(tx: &mut Transaction<'_>, app: &App, request: &Head, now: Timestamp) -> Result<Arc<Identified>> {
+    let link = app.about.link;
+    let token = link_token(request).unwrap_or_default();
+    let identified = (link.find)(tx, token)?.ok_or_else(|| Error::not_found(link.what))?;
+    if request.query.iter().any(|(name, _)| name == "at") {
+        let previewer = bearer(&request.headers).map_or(Ok(None), |token| access::find(tx, token, now))?;
+        if previewer.is_none_or(|previewer| previewer.organization.id != identified.organization.id) {
+            return Err(Kind::Authentication.into());
+        }
+    }
+    Ok(Arc::new(identified))
+}

@@ -1,0 +1,383 @@
+//! The one way through: authenticate → rate limit → two-factor → permission → validate → replay or run → envelope.
+//!
+//! REST, tools, platform and guest interfaces all enter at [`handle`]; no other door exists, so nothing can skip a check.
+
+mod authenticate;
+mod deflated;
+mod envelope;
+mod homes;
+mod idempotency;
+mod memory;
+mod rate_limit;
+mod request;
+mod service;
+mod shared_log;
+mod stages;
+mod unsent;
+mod validate;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use http::{HeaderValue, Method};
+use jiff::Timestamp;
+use store::{Share, Transaction};
+use uuid::Uuid;
+
+pub use authenticate::bearer;
+pub use envelope::{error_body, success_body};
+pub use homes::Homes;
+pub use idempotency::{InFlight, sweep};
+pub use memory::{Kept, Memory, Tally, tag};
+pub use rate_limit::{RateLimits, Standing};
+use request::Head;
+pub use request::{Payload, Request};
+pub use service::{Service, Settings};
+pub use shared_log::SharedLog;
+use stages::{Admitted, Call, Validated};
+pub use unsent::{Held, Hurry, Unsent};
+
+use crate::access::{Access, Credential, Identified};
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
+use memory::Question;
+
+/// The statements of this chapter.
+pub(crate) fn statements() -> Vec<&'static store::Statement> {
+    idempotency::STATEMENTS.to_vec()
+}
+
+/// What is answered, whichever surface asked.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The HTTP status.
+    pub status: u16,
+    /// The envelope, or the error.
+    pub body: Body,
+    /// Names the state of what a read answered.
+    pub etag: Option<HeaderValue>,
+    /// How the caller stands with its rate limit, once it is known who it is.
+    pub standing: Option<Standing>,
+    /// The answer of an earlier request with the same key.
+    pub is_replay: bool,
+    /// Whole seconds to wait before trying again.
+    pub retry_after: Option<u64>,
+    /// Whose request it was, once that is known.
+    pub requester: Option<Requester>,
+}
+
+/// Whose request it was, as the log names them.
+#[derive(Debug, Clone, Copy)]
+pub struct Requester {
+    /// The organization, where one is concerned.
+    pub organization: Option<Uuid>,
+    /// The credential.
+    pub credential: Credential,
+}
+
+/// What is known of a request before its answer is.
+#[derive(Debug, Default)]
+struct Noted {
+    standing: Option<Standing>,
+    requester: Option<Requester>,
+}
+
+/// A body on its way out.
+#[derive(Debug)]
+pub enum Body {
+    /// JSON text.
+    Text(String),
+    /// An answer that is kept, for the request of this id.
+    Kept(Arc<Kept>, Uuid),
+}
+
+impl Body {
+    /// JSON text.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Kept(kept, request_id) => String::from_utf8_lossy(&kept.pieces(request_id).concat()).into_owned(),
+        }
+    }
+}
+
+/// A success, before it is put on the wire.
+struct Success {
+    status: u16,
+    body: Body,
+    etag: Option<HeaderValue>,
+    is_replay: bool,
+}
+
+impl Success {
+    fn of(operation: &Operation, answer: &Answer, request_id: Uuid) -> Self {
+        let etag = (operation.method == Method::GET).then(|| memory::etag(answer));
+        Self { etag, ..Self::text(operation.status, success_body(answer, request_id)) }
+    }
+
+    fn text(status: u16, body: String) -> Self {
+        Self { status, body: Body::Text(body), etag: None, is_replay: false }
+    }
+
+    fn kept(operation: &Operation, kept: Arc<Kept>, request_id: Uuid) -> Self {
+        let etag = Some(kept.etag());
+        Self { status: operation.status, body: Body::Kept(kept, request_id), etag, is_replay: false }
+    }
+}
+
+/// What a read comes to while its transaction is open.
+enum Reading {
+    /// Its answer.
+    Done(Success),
+    /// What it has to ask another service. Nothing of that has begun.
+    Asks(BoxFuture<'static, Result<Answer>>),
+}
+
+/// Takes a request through every stage and answers it, whatever happens.
+pub async fn handle(service: &Arc<Service>, operation: &'static Operation, request: Request) -> Outcome {
+    let (head, payload) = request.split();
+    let request_id = head.id;
+    let call = Arc::new(Call { service: service.clone(), operation, head, now: service.clock.now() });
+    let mut noted = Noted::default();
+    let answered = through(&call, payload, &mut noted).await;
+    let Noted { standing, requester } = noted;
+    match answered {
+        Ok(Success { status, body, etag, is_replay }) => Outcome { status, body, etag, standing, is_replay, retry_after: None, requester },
+        Err(error) => {
+            log_failure(&error, operation, request_id);
+            let limited = standing.as_ref().and_then(|standing| standing.retry_after);
+            Outcome {
+                status: error.kind().status(),
+                body: Body::Text(error_body(&error, request_id)),
+                etag: None,
+                retry_after: limited.or(error.retry_after()),
+                standing,
+                is_replay: false,
+                requester,
+            }
+        }
+    }
+}
+
+async fn through(call: &Arc<Call>, payload: Payload, noted: &mut Noted) -> Result<Success> {
+    let Call { service, operation, head, .. } = &**call;
+    let known = known(call).await?;
+    let share = known.as_ref().map_or_else(|| service.homes.of(operation, head), Caller::organization);
+    service.room(share).await?;
+    let Some(caller) = known else { return in_one_visit(call, share, payload, noted).await };
+    let agreed = take_shared(call, &caller).await;
+    let admitted = call.admit(caller, agreed, noted)?;
+    if let Some(success) = recall(call, &admitted) {
+        return Ok(success);
+    }
+    let arguments = head.read(payload, operation).await;
+    let validated = admitted.hear(call, arguments)?.validate_with_network(call).await?;
+    match operation.effect {
+        Effect::Read => {
+            let shared = call.clone();
+            asked(call, service.store.read_for(share, move |tx| read(tx, &shared, validated)).await?).await
+        }
+        Effect::Write => write(call, validated).await,
+    }
+}
+
+/// A read of somebody who is not known yet. One visit to the database: who asks, whether they may, and the answer come from
+/// one state.
+async fn in_one_visit(call: &Arc<Call>, share: Share, payload: Payload, noted: &mut Noted) -> Result<Success> {
+    let arguments = call.head.read(payload, call.operation).await;
+    let shared = call.clone();
+    let visit = move |tx: &mut Transaction<'_>| {
+        let mut taken = Noted::default();
+        let answered = authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now).and_then(|caller| {
+            let admitted = shared.admit(caller, None, &mut taken)?;
+            match recall(&shared, &admitted) {
+                Some(success) => Ok(Reading::Done(success)),
+                None => read(tx, &shared, admitted.hear(&shared, arguments)?.validate(&shared)?),
+            }
+        });
+        Ok::<_, Error>((taken, answered))
+    };
+    let (taken, answered) = call.service.store.read_for(share, visit).await?;
+    *noted = taken;
+    asked(call, answered?).await
+}
+
+/// Who asks, where that is remembered or has to be known before the rest begins. A read finds it out in its own visit otherwise.
+async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
+    let Call { service, operation, head, now } = &**call;
+    let remembered = authenticate::recall(service, operation, head, *now)?;
+    // What nodes share is asked over the network: between two transactions, not in one.
+    let is_shared = operation.surface == Surface::Public && service.limits.are_shared();
+    if remembered.is_some() || (operation.effect == Effect::Read && !is_shared) {
+        return Ok(remembered);
+    }
+    let (share, shared) = (service.homes.of(operation, head), call.clone());
+    let identify = move |tx: &mut Transaction<'_>| authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now);
+    service.store.read_for(share, identify).await.map(Some)
+}
+
+/// The caller's standing with a limit that nodes share, if they do and it is to be had.
+async fn take_shared(call: &Call, caller: &Caller) -> Option<Standing> {
+    let Call { service, operation, now, .. } = call;
+    if operation.surface != Surface::Public {
+        return None;
+    }
+    let Caller::Tenant(identified) = caller else { return None };
+    service.limits.take_shared(identified.owner(), &service.clock, *now).await
+}
+
+/// The answer that is kept, if it still holds.
+fn recall(call: &Call, admitted: &Admitted) -> Option<Success> {
+    let Caller::Tenant(identified) = admitted.caller() else { return None };
+    let (question, basis) = Question::of(call.operation, identified, &call.head)?;
+    let kept = call.service.memory.answer(&question, basis, identified.revisions)?;
+    Some(Success::kept(call.operation, kept, call.head.id))
+}
+
+/// The answer of a read, once another service has been asked where that is what it takes.
+async fn asked(call: &Call, reading: Reading) -> Result<Success> {
+    match reading {
+        Reading::Done(success) => Ok(success),
+        Reading::Asks(asking) => Ok(Success::of(call.operation, &asking.await?, call.head.id)),
+    }
+}
+
+/// Who was let in: someone of an organization, or the platform where no organization is concerned.
+pub(crate) enum Caller {
+    Tenant(Arc<Identified>),
+    /// The platform, for an organization named in the path that has not been looked up yet.
+    Platform(Access, Option<Uuid>),
+}
+
+impl Caller {
+    fn access(&self) -> &Access {
+        match self {
+            Self::Tenant(identified) => &identified.access,
+            Self::Platform(access, _) => access,
+        }
+    }
+
+    fn organization(&self) -> Option<Uuid> {
+        match self {
+            Self::Tenant(identified) => Some(identified.organization.id),
+            Self::Platform(_, organization) => *organization,
+        }
+    }
+
+    /// Whether what is known of the caller is so in a state of the organization, at a time.
+    fn holds(&self, configuration: i64, now: Timestamp) -> bool {
+        match self {
+            Self::Tenant(identified) => identified.revisions.configuration == configuration && identified.is_valid(now),
+            Self::Platform(..) => true,
+        }
+    }
+
+    fn country(&self) -> &str {
+        match self {
+            Self::Tenant(identified) => &identified.organization.settings.country.0,
+            Self::Platform(..) => crate::access::DEFAULT_COUNTRY,
+        }
+    }
+}
+
+fn read(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -> Result<Reading> {
+    let Call { service, operation, head, now } = call;
+    let (caller, _, _, input) = validated.into_parts();
+    let system = service.system(tx, *now);
+    let answer = match (&operation.work, &caller) {
+        (Work::Tenant(prepare), Caller::Tenant(identified)) => {
+            let answer = prepare(input)?(&mut Context::of_known(system, identified))?;
+            if let Some((question, _)) = Question::of(operation, identified, head) {
+                let kept = service.memory.keep(question, &answer, identified.revisions);
+                return Ok(Reading::Done(Success::kept(operation, kept, head.id)));
+            }
+            answer
+        }
+        (Work::Tenant(prepare), Caller::Platform(access, Some(id))) => prepare(input)?(&mut Context::for_reading(system, *id, access)?)?,
+        (Work::Tenant(_), Caller::Platform(_, None)) => return Err(Error::not_found("Organization")),
+        (Work::System(work), _) => work(&mut { system }, input)?,
+        (Work::Provider(work), _) => return Ok(Reading::Asks(work(service.kit.clone(), input))),
+    };
+    Ok(Reading::Done(Success::of(operation, &answer, head.id)))
+}
+
+/// What a write does in its transaction.
+enum Writing {
+    Tenant(Uuid, Job),
+    System(serde_json::Value),
+}
+
+async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
+    let Call { service, operation, now, .. } = &**call;
+    let now = *now;
+    let (caller, key, arguments, input) = validated.into_parts();
+    // Held until the outcome is known; dropped on every way out, a panic included.
+    let _held = key.as_ref().map(|key| service.in_flight.hold(key)).transpose()?;
+    let within = call.clone();
+    let retention = service.settings.idempotency_retention;
+    let share = caller.organization();
+    let writing = match (&operation.work, share) {
+        (Work::Tenant(prepare), Some(id)) => Writing::Tenant(id, prepare(input)?),
+        (Work::System(_), _) => Writing::System(input),
+        (Work::Tenant(_), None) => return Err(Error::not_found("Organization")),
+        (Work::Provider(_), _) => return Err(Error::internal("a provider is asked by a read")),
+    };
+    let (success, rung) = service
+        .store
+        .write_for(share, operation.patience, move |tx| {
+            let Call { service: shared, operation, head, .. } = &*within;
+            let again = |tx: &mut Transaction<'_>| admit_again(tx, &within, &arguments);
+            if let Some(key) = &key
+                && let Some(recorded) = key.recorded(tx, now, retention)?
+            {
+                again(tx)?;
+                return Ok((recorded, BTreeSet::new()));
+            }
+            let mut system = shared.system(tx, now);
+            match (writing, &operation.work) {
+                (Writing::Tenant(id, job), _) => {
+                    let locked = system.lock(id, operation.touches)?.ok_or_else(|| Error::not_found("Organization"))?;
+                    let renewed = if caller.holds(locked.found, shared.clock.now()) { None } else { again(system.tx)? };
+                    let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);
+                    let mut context = Context::of_locked(system, locked, access);
+                    let body = success_body(&job(&mut context)?, head.id);
+                    context.close()?;
+                    if let Some(key) = key {
+                        key.record(&mut context, operation.status, &body)?;
+                    }
+                    Ok((Success::text(operation.status, body), context.rung()))
+                }
+                (Writing::System(input), Work::System(work)) => {
+                    let body = success_body(&work(&mut system, input)?, head.id);
+                    Ok((Success::text(operation.status, body), system.rung))
+                }
+                (Writing::System(_), _) => Err(Error::internal("work of another kind was prepared")),
+            }
+        })
+        .await?;
+    service.kit.ring(&rung);
+    Ok(success)
+}
+
+/// Identifies a caller anew, where the organization is another since it was let in: a body may take its time to arrive, and
+/// what was revoked meanwhile counts.
+fn admit_again(tx: &mut Transaction<'_>, call: &Call, arguments: &Arguments) -> Result<Option<Arc<Identified>>> {
+    let identified = authenticate::identify_again(tx, call.service.app, call.operation, &call.head, call.service.clock.now())?;
+    if let Some(identified) = &identified {
+        call.permit(&identified.access)?;
+        call.permit_body(&identified.access, arguments)?;
+    }
+    Ok(identified)
+}
+
+fn log_failure(error: &Error, operation: &Operation, request_id: Uuid) {
+    let cause = error.cause().unwrap_or_default();
+    match error.kind() {
+        Kind::Internal => tracing::error!(%request_id, operation = operation.id, cause, "failed"),
+        Kind::Unavailable | Kind::Provider => tracing::warn!(%request_id, operation = operation.id, cause, "not available"),
+        _ => {}
+    }
+}

@@ -1,0 +1,28 @@
+//! An input as its schema, the organization and the network judge it.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::service::Service;
+use crate::app::NetworkFormat;
+use crate::error::Result;
+use crate::operation::{Arguments, Operation};
+
+/// The input of an operation from what was sent; 400 with every failing field, also of those that only the network can judge.
+pub(super) async fn validate(
+    service: &Service,
+    operation: &Operation,
+    arguments: &Arguments,
+    country: &str,
+    now: Timestamp,
+) -> Result<Value> {
+    let mut examined = operation.shape().examine(operation, arguments, country, now)?;
+    for format in service.app.lists.all::<NetworkFormat>() {
+        for (path, text) in examined.open_texts(format.name) {
+            if let Err(reason) = (format.check)(service.kit.clone(), text).await {
+                examined.refuse(path, reason);
+            }
+        }
+    }
+    examined.into_input()
+}

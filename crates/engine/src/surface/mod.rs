@@ -1,0 +1,14 @@
+//! Readings of the list of operations: HTTP routes, tools, the OpenAPI document; and the pages beside them.
+
+mod answers;
+mod docs;
+mod observe;
+pub mod openapi;
+mod packed;
+mod reading;
+mod router;
+mod tools;
+
+pub use observe::{Metrics, Served};
+pub use router::{PathParams, RequestId, not_found, note, query, readable, refuse, request_for, request_id, router};
+pub use tools::describe_all as tools;

@@ -1,0 +1,169 @@
+//! What the document's operations share: parameters, headers, refusals, the envelope.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{example, pascal};
+use crate::error::{Error, Kind, MOST_ISSUES};
+
+/// Points at a component.
+#[must_use]
+pub fn reference(section: &str, name: &str) -> Value {
+    json!({ "$ref": format!("#/components/{section}/{name}") })
+}
+
+/// Points at headers, by their names.
+pub(super) fn header_references(names: &[&str]) -> Value {
+    names.iter().map(|name| ((*name).to_owned(), reference("headers", name))).collect::<Map<_, _>>().into()
+}
+
+/// Parameters that several operations take.
+pub(super) fn parameters() -> Value {
+    json!({
+        "IdempotencyKey": {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": false,
+            "description": "Makes a retry safe: the same key with the same request is answered with the first answer, for 24 hours.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
+        },
+        "IfNoneMatch": {
+            "name": "If-None-Match",
+            "in": "header",
+            "required": false,
+            "description": "The `ETag` of an answer that the caller has: 304 as long as it would be the same.",
+            "schema": { "type": "string" },
+        },
+    })
+}
+
+/// Headers of answers.
+pub(super) fn headers() -> Value {
+    let number = |description: &str| json!({ "description": description, "schema": { "type": "integer", "minimum": 0 } });
+    json!({
+        "X-Request-Id": {
+            "description": "Unique per request. On a replay it differs from `meta.requestId`, which is the first request's.",
+            "schema": { "type": "string", "format": "uuid" },
+        },
+        "X-RateLimit-Limit": number("Requests that are accepted in a rolling minute."),
+        "X-RateLimit-Remaining": number("Requests that would still be accepted now."),
+        "X-RateLimit-Reset": number("When the oldest counted request leaves the window, in Unix seconds."),
+        "Idempotency-Replayed": {
+            "description": "Only on the answer of an earlier request with the same Idempotency-Key.",
+            "schema": { "type": "string", "const": "true" },
+        },
+        "Retry-After": number("Whole seconds to wait before the next attempt."),
+        "ETag": {
+            "description": "Names the state of what is answered: the same for the same data, whatever `meta.requestId` is.",
+            "schema": { "type": "string" },
+        },
+    })
+}
+
+/// `validation_error` as `ValidationError`. Kinds of one status share a type, and so a response.
+pub(super) fn refusal_name(kind: Kind) -> String {
+    let (_, name, ..) = kind.row();
+    pascal(name)
+}
+
+/// The answers that operations share: that nothing has changed, and the refusals.
+pub(super) fn responses() -> Map<String, Value> {
+    let headers = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "ETag"];
+    let not_modified = json!({
+        "description": "What is answered is what the caller has by `If-None-Match`.",
+        "headers": header_references(&headers),
+    });
+    let mut responses = refusals();
+    responses.insert("NotModified".into(), not_modified);
+    responses
+}
+
+/// The refusals of the error table, each with an example of every code it has.
+fn refusals() -> Map<String, Value> {
+    let mut responses = Map::new();
+    for kind in Kind::ALL {
+        let (_, _, code, message) = kind.row();
+        let response = responses.entry(refusal_name(kind)).or_insert_with(|| {
+            let mut headers = vec!["X-Request-Id"];
+            if kind != Kind::Authentication {
+                headers.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]);
+            }
+            if matches!(kind, Kind::RateLimit | Kind::Unavailable) {
+                headers.push("Retry-After");
+            }
+            json!({
+                "description": message,
+                "headers": header_references(&headers),
+                "content": { "application/json": { "schema": reference("schemas", "Error"), "examples": {} } },
+            })
+        });
+        let error = match kind {
+            Kind::Validation => Error::invalid(&["nickname"], "is required"),
+            Kind::Authorization => Error::forbidden("Missing permission view_properties."),
+            _ => kind.into(),
+        };
+        let example = json!({ "error": error.body(), "meta": { "requestId": example::ID } });
+        response["content"]["application/json"]["examples"][code] = json!({ "value": example });
+    }
+    responses
+}
+
+/// The schemas of what stands around `data`.
+pub(super) fn envelope_schemas() -> Map<String, Value> {
+    let types: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.row().1).collect();
+    let number = json!({ "type": "integer", "minimum": 0 });
+    let request_id = json!({ "type": "string", "format": "uuid", "description": "Unique per request." });
+    let schemas = json!({
+        "Meta": { "type": "object", "properties": { "requestId": request_id }, "required": ["requestId"] },
+        "PageMeta": {
+            "type": "object",
+            "properties": { "requestId": request_id, "pagination": reference("schemas", "Pagination") },
+            "required": ["requestId", "pagination"],
+        },
+        "Pagination": {
+            "type": "object",
+            "properties": { "limit": number, "offset": number, "total": number },
+            "required": ["limit", "offset", "total"],
+            "description": "The limit and offset applied, and how many items match before paging.",
+        },
+        "Issue": {
+            "type": "object",
+            "properties": {
+                "path": {
+                    "type": "array",
+                    "items": { "type": ["string", "integer"] },
+                    "description": "From the body's root to the field, or the parameter's name.",
+                },
+                "message": { "type": "string" },
+            },
+            "required": ["path", "message"],
+        },
+        "Error": {
+            "type": "object",
+            "properties": {
+                "error": {
+                    "type": "object",
+                    "properties": {
+                        "type": { "type": "string", "enum": types, "description": "The category, fixed by the status." },
+                        "code": { "type": "string", "description": "The specific error in UPPER_SNAKE_CASE." },
+                        "message": { "type": "string", "description": "For people; wording may change." },
+                        "details": {
+                            "type": "object",
+                            "properties": {
+                                "issues": { "type": "array", "items": reference("schemas", "Issue"), "maxItems": MOST_ISSUES },
+                                "more": { "type": "integer", "minimum": 1, "description": "How many issues there are besides." },
+                                "key": { "type": "string", "description": "The machine key of a business reason." },
+                            },
+                            "description": "Left out when empty.",
+                        },
+                    },
+                    "required": ["type", "code", "message"],
+                },
+                "meta": reference("schemas", "Meta"),
+            },
+            "required": ["error", "meta"],
+        },
+    });
+    if let Value::Object(schemas) = schemas { schemas } else { Map::new() }
+}

@@ -1,0 +1,169 @@
+//! Examples for schemas that bring none of their own.
+
+use std::borrow::Cow;
+
+use regex::Regex;
+use serde_json::{Map, Value, json};
+
+/// The id in every example.
+pub(super) const ID: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
+/// From this depth on only what is required is written, so that a shape that holds itself comes to an end.
+const DEEP: usize = 6;
+/// And here it ends whatever is required.
+const DEEPEST: usize = 16;
+
+/// How much of an object an example shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// What must be there; where nothing must, one field for the sake of showing any.
+    Required,
+    /// Every field.
+    Everything,
+}
+
+/// An example of a schema. References are looked up in `named`.
+#[must_use]
+pub fn of(schema: &Value, named: &Map<String, Value>, detail: Detail) -> Value {
+    Writer { named, detail }.write(schema, 0)
+}
+
+struct Writer<'s> {
+    named: &'s Map<String, Value>,
+    detail: Detail,
+}
+
+impl Writer<'_> {
+    fn write(&self, schema: &Value, depth: usize) -> Value {
+        if depth > DEEPEST {
+            return Value::Null;
+        }
+        if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+            return self.named.get(name).map_or(Value::Null, |schema| self.write(schema, depth + 1));
+        }
+        let given = [&schema["examples"][0], &schema["const"], &schema["default"], &schema["enum"][0]];
+        if let Some(value) = given.into_iter().find(|value| !value.is_null() && !value.is_array()) {
+            return value.clone();
+        }
+        let shapes = schema["anyOf"].as_array().or(schema["oneOf"].as_array());
+        if let Some(shape) = shapes.and_then(|shapes| shapes.iter().find(|shape| shape["type"] != "null")) {
+            return self.write(shape, depth + 1);
+        }
+        match kind(schema) {
+            "object" => self.object(schema, depth),
+            "array" => self.array(schema, depth),
+            "string" => text(schema).into(),
+            "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| 1.into()),
+            "boolean" => true.into(),
+            _ => Value::Null,
+        }
+    }
+
+    fn shows_everything(&self, depth: usize) -> bool {
+        self.detail == Detail::Everything && depth < DEEP
+    }
+
+    fn object(&self, schema: &Value, depth: usize) -> Value {
+        let mut object = Map::new();
+        for part in schema["allOf"].as_array().into_iter().flatten() {
+            if let Value::Object(fields) = self.write(part, depth + 1) {
+                object.extend(fields);
+            }
+        }
+        let required: Vec<_> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let must_show_any = depth == 0 && required.is_empty();
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            let is_first = must_show_any && object.is_empty();
+            if is_first || required.contains(&name.as_str()) || self.shows_everything(depth) {
+                object.insert(name.clone(), self.write(field, depth + 1));
+            }
+        }
+        object.into()
+    }
+
+    fn array(&self, schema: &Value, depth: usize) -> Value {
+        let must_hold = schema["minItems"].as_u64().is_some_and(|least| least > 0);
+        let items = schema.get("items").filter(|_| must_hold || self.shows_everything(depth));
+        items.map_or_else(|| json!([]), |items| json!([self.write(items, depth + 1)]))
+    }
+}
+
+/// The type an example is written in: the first that is not null.
+fn kind(schema: &Value) -> &str {
+    let mut kinds = match &schema["type"] {
+        Value::Array(kinds) => kinds.iter(),
+        kind => std::slice::from_ref(kind).iter(),
+    };
+    let named = kinds.find_map(|kind| kind.as_str().filter(|kind| *kind != "null"));
+    let has = |keyword: &str| schema.get(keyword).is_some();
+    named.unwrap_or(if has("properties") || has("allOf") { "object" } else { "null" })
+}
+
+fn text(schema: &Value) -> Cow<'static, str> {
+    let step = || format!("{ID}:node-1").into();
+    if let Some(pattern) = schema["pattern"].as_str().and_then(|pattern| Regex::new(pattern).ok()) {
+        let fitting = ["Casa Azul", "#2563EB", "casa-azul", "1"].into_iter().find(|text| pattern.is_match(text));
+        return fitting.map_or_else(step, Cow::from);
+    }
+    match schema["format"].as_str().unwrap_or_default() {
+        "uuid" => ID,
+        "date-time" => "2026-11-21T09:30:00.000Z",
+        "future-date-time" => "2030-01-01T00:00:00.000Z",
+        "date" => "2026-11-21",
+        "time-of-day" => "15:00",
+        "uri" | "http-url" | "http-url-or-empty" => "https://example.com/",
+        "webhook-target" => "https://hooks.example.com/vestibule",
+        "email" => "ada@example.com",
+        "phone" => "+34934123456",
+        "language" => "en",
+        "country" => "ES",
+        "time-zone" => "Europe/Madrid",
+        "permission" => "view_properties",
+        _ => "Casa Azul",
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example(schema: &Value, detail: Detail) -> Value {
+        let named = json!({
+            "Node": {
+                "type": "object",
+                "properties": { "name": { "type": "string" }, "children": { "type": "array", "items": { "$ref": "#/components/schemas/Node" } } },
+                "required": ["name", "children"],
+            },
+        });
+        of(schema, named.as_object().unwrap(), detail)
+    }
+
+    #[test]
+    fn shows_what_is_required_or_everything() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "id": { "type": "string", "format": "uuid" },
+                "color": { "type": ["string", "null"], "pattern": "^#[0-9A-F]{6}$" },
+                "sizes": { "type": "array", "items": { "anyOf": [{ "type": "null" }, { "type": "integer", "minimum": 3 }] } },
+                "kind": { "enum": ["a", "b"] },
+            },
+            "required": ["id"],
+        });
+        assert_eq!(example(&schema, Detail::Required), json!({ "id": ID }));
+        assert_eq!(example(&schema, Detail::Everything), json!({ "id": ID, "color": "#2563EB", "sizes": [3], "kind": "a" }));
+    }
+
+    #[test]
+    fn one_field_stands_for_all_where_none_is_required() {
+        let schema = json!({ "type": "object", "properties": { "a": { "type": "boolean" }, "b": { "type": "boolean" } } });
+        assert_eq!(example(&schema, Detail::Required), json!({ "a": true }));
+    }
+
+    #[test]
+    fn a_shape_that_holds_itself_comes_to_an_end() {
+        let tree = example(&json!({ "$ref": "#/components/schemas/Node" }), Detail::Everything);
+        assert_eq!(tree["children"][0]["name"], "Casa Azul");
+        assert!(!tree.to_string().contains("null"));
+    }
+}

@@ -1,0 +1,251 @@
+//! HTTP: every operation as a route, and what stands around all of them.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request as HttpRequest, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, get, on};
+use futures_util::FutureExt as _;
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, ETAG, RETRY_AFTER};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
+use http_body::Body as _;
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
+use tower_http::cors::CorsLayer;
+use uuid::Uuid;
+
+use super::answers::{self, Wishes};
+use super::observe::{self, Metrics, Served};
+use super::openapi::Document;
+use super::reading::Reading;
+use super::{docs, tools};
+use crate::app::App;
+use crate::error::{Error, Kind};
+use crate::operation::{Operation, Surface};
+use crate::pipeline::{self, Outcome, Payload, Request, Requester, Service, Standing, error_body};
+
+/// Answers at least this large are compressed, for clients that accept it.
+const COMPRESS_FROM: u64 = 1_024;
+
+/// Headers of the interface (spec: Response envelope).
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// The request's id, given at the door.
+#[derive(Clone, Copy)]
+pub struct RequestId(pub Uuid);
+
+/// Everything that answers on the port: the operations and what there is beside them, and other routes besides.
+pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], others: Vec<Router>) -> Result<Router, String> {
+    let document = Arc::new(OnceLock::new());
+    let app = service.app;
+    let mut routes = Router::new();
+    for operation in &app.operations {
+        let path = format!("{}{}", operation.surface.base(), operation.path);
+        routes = routes.route(&path, on(filter(&operation.method), move |state, params, request| serve(operation, state, params, request)));
+    }
+    let compression = CompressionLayer::new()
+        .gzip(true)
+        .br(true)
+        .quality(CompressionLevel::Fastest)
+        .compress_when(SizeAbove::new(COMPRESS_FROM).and(NotForContentType::SSE));
+    let routes = routes.with_state(service.clone()).merge(tools::router(service.clone(), origins));
+    let routes = others.into_iter().fold(routes, Router::merge).layer(middleware::from_fn_with_state(service.clone(), counted));
+    // What is small or shared by all, and what one asks of a server that is in trouble, is not counted.
+    let beside = Router::new()
+        .route("/api/v1/openapi.json", get(move |headers| openapi_document(app, document.clone(), headers)))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(move |State(service): State<Arc<Service>>| async move { metrics.render(&service).await }))
+        .with_state(service.clone())
+        .merge(docs::router());
+    let routes = routes.merge(beside).fallback(not_found).method_not_allowed_fallback(not_found).layer(compression);
+    // Without an origin to let in, a preflight is a method that is no route, like any other.
+    let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)?) };
+    Ok(routes.layer(middleware::from_fn_with_state(service.clone(), door)))
+}
+
+fn cors(origins: &[String]) -> Result<CorsLayer, String> {
+    let origins = origins.iter().map(|origin| HeaderValue::from_str(origin).map_err(|error| error.to_string()));
+    let exposed = [X_REQUEST_ID, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING, X_RATELIMIT_RESET, IDEMPOTENCY_REPLAYED, RETRY_AFTER, ETAG];
+    Ok(CorsLayer::new()
+        .allow_origin(origins.collect::<Result<Vec<_>, _>>()?)
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
+        .allow_headers([AUTHORIZATION, CONTENT_TYPE, HeaderName::from_static("idempotency-key")])
+        .expose_headers(exposed))
+}
+
+fn filter(method: &Method) -> MethodFilter {
+    MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET)
+}
+
+/// Gives every request an id, turns a panic into a logged 500, and writes the request down.
+async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, next: Next) -> Response {
+    let id = service.kit.ids.uuid(service.clock.now());
+    let started = service.clock.elapsed();
+    let method = request.method().clone();
+    request.extensions_mut().insert(RequestId(id));
+    let is_persistent = matches!(request.version(), Version::HTTP_10 | Version::HTTP_11);
+    let (request, reading) = Reading::watch(request);
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let mut response = answered.unwrap_or_else(|panic| {
+        let reason = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        tracing::error!(request_id = %id, reason = reason.unwrap_or("unknown"), "panicked");
+        refuse(&Kind::Internal.into(), id)
+    });
+    if let Ok(value) = HeaderValue::from_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer())) {
+        response.headers_mut().insert(X_REQUEST_ID, value);
+    }
+    answers::name_coding(response.headers_mut());
+    if is_persistent && !reading.is_over() {
+        // What is left of the body is not waited for, so the connection ends here; a client that knows opens another.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    let took = service.clock.elapsed().saturating_sub(started);
+    let operation = response.extensions().get::<Served>().map_or("-", |served| served.0);
+    let requester = response.extensions().get::<Requester>().copied();
+    observe::request(operation, requester, &method, response.status(), took, id);
+    response
+}
+
+/// Says how large an answer is, and whose, of what waits to be sent.
+async fn counted(State(service): State<Arc<Service>>, request: HttpRequest, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let share = response.extensions().get::<Requester>().and_then(|requester| requester.organization);
+    let held = service.unsent.hold(share, response.body().size_hint().lower());
+    response.extensions_mut().insert(held);
+    response
+}
+
+/// Parameters of a path, or that they are not UTF-8.
+pub type PathParams = Result<RawPathParams, RawPathParamsRejection>;
+
+/// The parameters, where they could name anything: what is not text, or has U+0000 in it, does not.
+#[must_use]
+pub fn readable(params: PathParams) -> Option<RawPathParams> {
+    params.ok().filter(|params| params.iter().all(|(_, value)| !value.contains('\0')))
+}
+
+/// A request for an operation, through the pipeline and back.
+async fn serve(operation: &'static Operation, State(service): State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
+    let (parts, body) = request.into_parts();
+    let id = request_id(&parts);
+    let Some(params) = readable(params) else { return refuse(&Error::not_found("Route"), id) };
+    let wishes = Wishes::of(&parts.headers);
+    let request = request_for(id, &params, parts, body);
+    let outcome = pipeline::handle(&service, operation, request).await;
+    let requester = outcome.requester;
+    let mut response = respond(outcome, operation.surface, &wishes);
+    note(&mut response, operation.id, requester);
+    response
+}
+
+/// Notes on a response what the log and the measurements say of it.
+pub fn note(response: &mut Response, operation: &'static str, requester: Option<Requester>) {
+    let extensions = response.extensions_mut();
+    extensions.insert(Served(operation));
+    if let Some(requester) = requester {
+        extensions.insert(requester);
+    }
+}
+
+/// The id that a request was given at the door.
+#[must_use]
+pub fn request_id(parts: &Parts) -> Uuid {
+    parts.extensions.get::<RequestId>().map_or(Uuid::nil(), |id| id.0)
+}
+
+/// The request for an operation that an HTTP request is.
+#[must_use]
+pub fn request_for(id: Uuid, params: &RawPathParams, parts: Parts, body: Body) -> Request {
+    let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    Request { id, path, query: query(&parts), headers: parts.headers, payload: Payload::Body(body) }
+}
+
+/// The parameters of a query, in order.
+#[must_use]
+pub fn query(parts: &Parts) -> Vec<(String, String)> {
+    let query = parts.uri.query().unwrap_or_default();
+    form_urlencoded::parse(query.as_bytes()).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
+}
+
+fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
+    let mut response = match outcome.etag {
+        Some(etag) => answers::of_state(outcome.body, etag, wishes),
+        None => json(outcome.status, outcome.body.into_text()),
+    };
+    let headers = response.headers_mut();
+    if let Some(standing) = outcome.standing {
+        tell(standing, headers);
+    }
+    if let Some(seconds) = outcome.retry_after {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+    if outcome.is_replay {
+        headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
+    }
+    if surface != Surface::Public {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    response
+}
+
+/// Says how a caller stands with its limit.
+pub(super) fn tell(standing: Standing, headers: &mut HeaderMap) {
+    headers.insert(X_RATELIMIT_LIMIT, standing.limit.into());
+    headers.insert(X_RATELIMIT_REMAINING, standing.remaining.into());
+    headers.insert(X_RATELIMIT_RESET, standing.reset.into());
+    if let Some(seconds) = standing.retry_after {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+}
+
+pub(super) fn json(status: u16, body: String) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+}
+
+/// An error in the envelope.
+#[must_use]
+pub fn refuse(error: &Error, id: Uuid) -> Response {
+    let mut response = json(error.kind().status(), error_body(error, id));
+    if let Some(seconds) = error.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// Every path and every method that is no route.
+pub async fn not_found(request: HttpRequest) -> Response {
+    let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
+    refuse(&Error::not_found("Route"), id)
+}
+
+async fn openapi_document(app: &'static App, document: Arc<OnceLock<Document>>, headers: HeaderMap) -> Response {
+    let Document { packed, etag } = document.get_or_init(|| Document::of(app));
+    answers::of_packed(packed, etag.clone(), &headers).await
+}
+
+/// Whether the database answers, and all background work goes on.
+async fn ready(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
+    let answered = tokio::time::timeout(Duration::from_secs(5), service.store.read(|_| Ok::<_, store::Error>(()))).await;
+    let down = service.background.down();
+    let error = match answered {
+        Ok(Ok(())) if down.is_empty() => return "ready\n".into_response(),
+        Ok(Ok(())) => Error::new(Kind::Unavailable, format!("Background work is down: {}.", down.join(", "))),
+        _ => Error::new(Kind::Unavailable, "The database does not answer."),
+    };
+    let (parts, _) = request.into_parts();
+    refuse(&error, request_id(&parts))
+}

@@ -1,0 +1,106 @@
+//! What the OpenAPI document says of events: the records they are about, and what is sent to a subscription's target.
+
+use engine::app::Named;
+use engine::surface::openapi::{Detail, example, pascal, reference};
+use serde_json::{Map, Value, json};
+
+use super::Event;
+use super::event_types::{ping_schema, step_run_schema, subject};
+use crate::records::Kind;
+
+/// The kinds of records, each under a name of its own; those that events are about in any case.
+pub(crate) fn schemas() -> Vec<Named> {
+    let told: Vec<Kind> = Event::ALL.iter().copied().filter_map(subject).collect();
+    let named = |kind: Kind| Named { name: record_name(kind), schema: kind.view_schema(), is_always: told.contains(&kind) };
+    Kind::ALL.into_iter().map(named).collect()
+}
+
+/// `TaskTemplateRecord`
+fn record_name(kind: Kind) -> String {
+    format!("{}Record", pascal(kind.name()))
+}
+
+/// The headers of what is sent.
+pub(crate) fn parameters() -> Value {
+    json!({
+        "WebhookId": {
+            "name": "webhook-id",
+            "in": "header",
+            "required": true,
+            "description": "The `id` of the body: the same in every attempt, so that repeats can be told.",
+            "schema": { "type": "string", "format": "uuid" },
+        },
+        "WebhookTimestamp": {
+            "name": "webhook-timestamp",
+            "in": "header",
+            "required": true,
+            "description": "When this attempt was made, in Unix seconds.",
+            "schema": { "type": "string", "pattern": "^[0-9]+$" },
+        },
+        "WebhookSignature": {
+            "name": "webhook-signature",
+            "in": "header",
+            "required": true,
+            "description": "Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, \
+                keyed with the subscription's `signingSecret`: the part after `whsec_`, base64-decoded. Several, separated by \
+                spaces, while a replaced secret is in its grace time.",
+            "schema": { "type": "string" },
+        },
+        "WebhookUserAgent": {
+            "name": "User-Agent",
+            "in": "header",
+            "required": true,
+            "schema": { "type": "string", "const": "Vestibule-Webhooks/1" },
+        },
+    })
+}
+
+/// Every event, and the ping.
+pub(crate) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
+    let entry = |name: &str, description: String, data: &Value| (name.to_owned(), webhook(name, &description, data, schemas));
+    let mut webhooks: Map<_, _> = Event::ALL
+        .iter()
+        .map(|event| {
+            let data = subject(*event).map_or_else(step_run_schema, |kind| reference("schemas", &record_name(kind)));
+            let description = format!(
+                "{} Sent to subscriptions whose credential holds `{}`; the data is read when the delivery is sent.",
+                event.fires(),
+                event.permission().name()
+            );
+            entry(event.name(), description, &data)
+        })
+        .collect();
+    webhooks.extend([entry("ping", "Sent when `pingWebhookSubscription` asks for it; tried once.".into(), &ping_schema())]);
+    webhooks
+}
+
+fn webhook(name: &str, description: &str, data: &Value, schemas: &Map<String, Value>) -> Value {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "id": { "type": "string", "format": "uuid", "description": "Stable across the attempts of one delivery." },
+            "event": { "type": "string", "const": name },
+            "occurredAt": { "type": "string", "format": "date-time" },
+            "data": data,
+        },
+        "required": ["id", "event", "occurredAt", "data"],
+    });
+    let example = example(&schema, schemas, Detail::Everything);
+    let headers = ["WebhookId", "WebhookTimestamp", "WebhookSignature", "WebhookUserAgent"];
+    json!({
+        "post": {
+            "summary": name,
+            "description": description,
+            "security": [],
+            "parameters": headers.map(|header| reference("parameters", header)),
+            "requestBody": {
+                "required": true,
+                "content": { "application/json": { "schema": schema, "example": example } },
+            },
+            "responses": {
+                "2XX": { "description": "Received, within 10 seconds. Anything else is tried again, 5 times in all." },
+                "410": { "description": "No longer wanted: deletes the subscription." },
+            },
+        },
+    })
+}

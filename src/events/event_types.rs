@@ -1,0 +1,117 @@
+//! listWebhookEventTypes: what can be subscribed to, and the shape of what is told of it.
+//!
+//! The OpenAPI document describes its webhooks by the same shapes.
+
+use engine::access::Permission;
+use engine::operation::{Needs, Nothing, Object, Operation};
+use http::Method;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Event;
+use super::subscriptions::event_name;
+use crate::records::Kind;
+
+/// An event as it is listed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = event_type(Event::TaskCreated))]
+struct WebhookEventType {
+    #[schemars(schema_with = "event_name")]
+    event: Event,
+    /// What a credential must hold to hear of it.
+    permission: Permission,
+    /// When it fires.
+    description: &'static str,
+    /// The JSON Schema of `data`.
+    schema: Object,
+    /// A `data` that fits it.
+    example: Object,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("listWebhookEventTypes", Method::GET, "/webhook-event-types", Needs::Credential)
+            .summary("List the events that can be subscribed to, with the JSON Schema of their data and an example of it")
+            .run(|_, _: Nothing| Ok(Event::ALL.iter().copied().map(event_type).collect::<Vec<_>>())),
+    ]
+}
+
+fn event_type(event: Event) -> WebhookEventType {
+    let mut schema = object(data_schema(event));
+    // Every one of these schemas brings an example.
+    let example = schema.remove("examples").and_then(|examples| examples.get(0).cloned()).unwrap_or_default();
+    WebhookEventType { event, permission: event.permission(), description: event.fires(), schema, example: object(example) }
+}
+
+fn object(value: Value) -> Object {
+    if let Value::Object(fields) = value { fields } else { Object::new() }
+}
+
+/// The kind of record an event is about; `None` where its data is a shape of its own.
+pub(crate) fn subject(event: Event) -> Option<Kind> {
+    let kind = Kind::named(event.name().split('.').next()?)?;
+    (kind != Kind::Workflow).then_some(kind)
+}
+
+/// The JSON Schema of an event's `data`: of a record, as its read returns it.
+fn data_schema(event: Event) -> Value {
+    subject(event).map_or_else(step_run_schema, Kind::view_schema)
+}
+
+/// The JSON Schema of the `data` of `workflow.step`.
+pub(crate) fn step_run_schema() -> Value {
+    let named = |label: &str, id: &Value| json!({ "type": "object", "properties": { "id": id, label: { "type": "string" } }, "required": ["id", label] });
+    json!({
+        "type": "object",
+        "properties": {
+            "workflow": named("name", &json!({ "type": "string", "format": "uuid" })),
+            "step": named("label", &json!({ "type": "string" })),
+            "record_type": {
+                "type": ["string", "null"],
+                "enum": ["reservation", "task", "review", "device", "upsell", null],
+                "description": "What the run was about; null when it had no record.",
+            },
+            "data": { "type": ["object", "null"], "description": "The record as its read returns it." },
+        },
+        "required": ["workflow", "step", "record_type", "data"],
+        "examples": [{
+            "workflow": { "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Welcome call" },
+            "step": { "id": "node-1", "label": "Tell the concierge" },
+            "record_type": null,
+            "data": null,
+        }],
+    })
+}
+
+/// The JSON Schema of the `data` of a ping.
+pub(crate) fn ping_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "subscriptionId": { "type": "string", "format": "uuid" } },
+        "required": ["subscriptionId"],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_has_an_example_that_fits_its_schema() {
+        for event in Event::ALL.iter().copied() {
+            let told = event_type(event);
+            assert!(!told.example.is_empty(), "{}", event.name());
+            let schema = jsonschema::draft202012::new(&Value::Object(told.schema)).unwrap();
+            assert!(schema.is_valid(&Value::Object(told.example)), "{}", event.name());
+        }
+    }
+
+    #[test]
+    fn an_event_is_about_a_record_of_its_kind() {
+        assert_eq!(subject(Event::ReservationPrecheckinSubmitted), Some(Kind::Reservation));
+        assert_eq!(subject(Event::DeviceOffline), Some(Kind::Device));
+        assert_eq!(subject(Event::WorkflowStep), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! From an event to its deliveries, in the transaction that caused it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use delivery::{Delivery, Subject, Told};
+use engine::context::Context;
+use engine::error::Result;
+use engine::moment::Moment;
+use engine::values;
+use store::Json;
+use uuid::Uuid;
+
+use super::DELIVERIES;
+use super::Event;
+use super::subscriptions::{Filters, Stored};
+use super::workflow::{self, StepRun};
+use crate::records::Kind;
+
+/// Deliveries that are gathered before they are written: what an event becomes is bounded by nobody's memory.
+const BATCH: usize = 2_000;
+
+store::statements! {
+    /// The active subscriptions to some events. They are held: one that its receiver's 410 deleted meanwhile could not have a
+    /// delivery, and whatever fires the event would fail.
+    SUBSCRIBERS = "select id, doc, event from webhook_subscription
+        where organization_id = ?1 and event = any(?2) and disabled_at is null order by created_at, id for key share";
+    /// A new delivery, due at once.
+    INSERT_DELIVERY = "insert into webhook_delivery (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
+        values (?1, ?2, ?3, 'pending', ?4, ?4, ?5)";
+}
+
+/// What happened to a record.
+#[derive(Debug, Clone, Copy)]
+pub struct Happening {
+    /// What.
+    pub event: Event,
+    /// To a record of which kind.
+    pub kind: Kind,
+    /// To which record.
+    pub record_id: Uuid,
+    /// The property it is of.
+    pub property_id: Option<Uuid>,
+}
+
+/// Puts events into the outbox, in their order: one delivery of each for each subscription that wants it.
+///
+/// What the receiver may see of them is decided when they are sent.
+pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Result<()> {
+    let events: BTreeSet<Event> = happenings.iter().map(|happening| happening.event).collect();
+    if events.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = events.iter().map(|event| event.name().to_owned()).collect();
+    let mut subscribers: HashMap<String, Vec<(Uuid, Filters)>> = HashMap::new();
+    for row in context.rows(&SUBSCRIBERS, values![names])? {
+        let Json(Stored { filters, .. }) = row.get(1)?;
+        subscribers.entry(row.get(2)?).or_default().push((row.get(0)?, filters));
+    }
+    if subscribers.is_empty() {
+        return Ok(());
+    }
+    let is_run = |happening: &&Happening| happening.event == Event::WorkflowStep;
+    let runs = happenings.iter().filter(is_run).map(|happening| happening.record_id).collect::<Vec<_>>();
+    let runs = if runs.is_empty() { HashMap::new() } else { workflow::find_runs(context, runs)? };
+    let now = context.now();
+    let mut rows = Vec::new();
+    for Happening { event, kind, record_id, property_id } in happenings.iter().copied() {
+        let run = if event == Event::WorkflowStep { runs.get(&record_id) } else { None };
+        let step = run.and_then(StepRun::step);
+        // A run says when it took place; everything else takes place when it becomes known.
+        let occurred_at = run.map_or(Moment(now), |run| run.occurred_at);
+        let told = Told { event: event.name().into(), subject: Some(Subject { kind: kind.name().into(), record_id }) };
+        let doc = store::Value::json(&Delivery::new(told, occurred_at))?;
+        for (subscription, filters) in subscribers.get(event.name()).into_iter().flatten() {
+            if filters.admit(property_id, step.as_deref()) {
+                rows.push(values![context.new_id(), *subscription, now, doc.clone()]);
+            }
+        }
+        if rows.len() >= BATCH {
+            insert(context, std::mem::take(&mut rows))?;
+        }
+    }
+    insert(context, rows)
+}
+
+fn insert(context: &mut Context<'_, '_>, rows: Vec<[store::Value; 4]>) -> Result<()> {
+    if !rows.is_empty() {
+        context.execute_many(&INSERT_DELIVERY, rows)?;
+        context.ring(DELIVERIES);
+    }
+    Ok(())
+}
+
+/// Puts a delivery into the outbox, due at once; its id. The subscription is held.
+pub(super) fn put(context: &mut Context<'_, '_>, subscription: Uuid, doc: store::Value) -> Result<Uuid> {
+    let (id, now) = (context.new_id(), context.now());
+    insert(context, vec![values![id, subscription, now, doc]])?;
+    Ok(id)
+}

@@ -1,0 +1,527 @@
+//! listWebhookSubscriptions, createWebhookSubscription, deleteWebhookSubscription, rotateWebhookSecret.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::time::Duration;
+
+use delivery::{DisabledReason, Secrets, tell_disabled};
+use engine::access::{Access, Credential};
+use engine::context::Context;
+use engine::error::{Error, Issue, Result};
+use engine::moment::Moment;
+use engine::operation::{Findings, Needs, Nothing, Operation};
+use engine::values;
+use http::Method;
+use jiff::Timestamp;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{Json, Row};
+use uuid::Uuid;
+
+use super::DELETIONS;
+use super::Event;
+use super::workflow::find_step;
+use crate::records::{Kind, exists};
+
+/// Active subscriptions that one credential may have (spec: Limits).
+const MAX_ACTIVE: i64 = 100;
+/// Disabled ones that stay in its list.
+const MAX_DISABLED: i64 = 1_000;
+/// A day: how long a secret that is replaced goes on signing, where the owner does not say.
+const GRACE_SECONDS: u32 = 86_400;
+/// The path of the filter that most rules are about.
+const WORKFLOW_STEP: [&str; 2] = ["filters", "workflowStep"];
+
+store::statements! {
+    /// The subscriptions of a credential.
+    LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
+        from webhook_subscription where organization_id = ?1 and credential = ?2 and deleted_at is null order by created_at, id";
+    /// A subscription of a credential.
+    ONE = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
+        from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null";
+    /// A subscription of a credential, held: its row is there until the transaction is over.
+    HOLD = "select disabled_at from webhook_subscription
+        where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null for key share";
+    /// Changes what of a subscription stands in no column of its own.
+    REPLACE_DOC = "update webhook_subscription set doc = ?3 where organization_id = ?1 and id = ?2 and deleted_at is null";
+    /// How many active subscriptions a credential has.
+    COUNT_ACTIVE = "select count(*) from webhook_subscription where organization_id = ?1 and credential = ?2 and disabled_at is null";
+    /// A new subscription.
+    INSERT = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures, created_at, doc)
+        values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)";
+    /// Deletes a subscription of a credential: it is nobody's any more, and the sweep removes what there is of it. Its log
+    /// may be longer than one transaction can deal with.
+    DELETE_ONE = "update webhook_subscription set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
+        where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null";
+    /// Deletes every subscription of a credential that posts to a URL.
+    DELETE_BY_TARGET = "update webhook_subscription set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
+        where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null";
+    /// Deletes the disabled subscriptions of a credential but for so many, the latest ones; at most as many at once.
+    DELETE_SURPLUS = "update webhook_subscription set deleted_at = ?4 where organization_id = ?1 and id in
+        (select id from webhook_subscription where organization_id = ?1 and credential = ?2
+            and disabled_at is not null and deleted_at is null order by disabled_at desc, id desc limit ?3 offset ?3)";
+    /// Disables every active subscription of a credential.
+    DISABLE_ALL = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
+        where organization_id = ?1 and credential = ?2 and disabled_at is null returning id";
+    /// Disables every active subscription of a credential in the other organizations.
+    DISABLE_ELSEWHERE = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
+        where organization_id <> ?1 and credential = ?2 and disabled_at is null returning id, organization_id";
+    /// Disables the active subscriptions of a member to some events, whichever app made them.
+    DISABLE_MEMBER = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
+        where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null and event = any(?5) returning id";
+}
+
+/// An https URL that does not lead into a private network. The pipeline has the target guard judge it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+struct TargetUrl(String);
+
+impl JsonSchema for TargetUrl {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "TargetUrl".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "webhook-target", "maxLength": 2048 })
+    }
+}
+
+/// An event by its name, as one list of names: a failing one is then told all of them.
+pub(super) fn event_name(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Event::ALL.iter().map(|event| event.name()).collect::<Vec<_>>() })
+}
+
+/// What a subscription is limited to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
+pub(super) struct Filters {
+    /// Properties whose events are wanted; none means every property the credential can see.
+    property_ids: Vec<Uuid>,
+    /// For `workflow.step`: the one step whose runs are wanted, `<workflow id>:<node id>`.
+    workflow_step: Option<String>,
+}
+
+impl Filters {
+    /// Whether an event of a property, or of none, and of a workflow's step, or of none, is wanted.
+    pub(super) fn admit(&self, property: Option<Uuid>, step: Option<&str>) -> bool {
+        let is_wanted_property = self.property_ids.is_empty() || property.is_some_and(|id| self.property_ids.contains(&id));
+        is_wanted_property && self.workflow_step.as_deref().is_none_or(|wanted| step == Some(wanted))
+    }
+}
+
+/// What of a subscription stands in no column of its own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Stored {
+    /// What it is limited to.
+    #[serde(default)]
+    pub filters: Filters,
+    /// What its deliveries are signed with.
+    #[serde(flatten)]
+    pub secrets: Secrets,
+}
+
+/// The filters of a create.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SentFilters {
+    /// Ids of the properties whose events are wanted, at most 100; one out of reach is a 404. Null, `[]` or left out: every property the
+    /// credential can see. Refused with `workflow.step`.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    property_ids: Option<Vec<Uuid>>,
+    /// The step whose runs are wanted, as `<workflow id>:<node id>`, which `listWorkflowZapierSteps` gives. Required with `workflow.step`,
+    /// refused with any other event; an unknown one is a 404.
+    #[serde(default)]
+    #[schemars(length(max = 1100))]
+    workflow_step: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({
+    "event": "reservation.created", "targetUrl": "https://client.example/hooks/reservations",
+    "filters": { "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"] }
+}))]
+struct CreateWebhookSubscription {
+    /// The one event to be told of. Each needs the permission to read what it is about; `workflow.step` needs an OAuth connection.
+    #[schemars(schema_with = "event_name")]
+    event: Event,
+    /// Where deliveries are posted: an https URL without a user name or password whose host is not private or loopback.
+    target_url: TargetUrl,
+    /// Which of the event's occurrences are wanted. Null or left out: all that the credential can see.
+    #[serde(default)]
+    filters: Option<SentFilters>,
+}
+
+/// What of a create has to go together.
+#[derive(Deserialize)]
+struct EventAndFilters {
+    #[serde(default)]
+    event: Option<Event>,
+    #[serde(default)]
+    filters: Option<SentFilters>,
+}
+
+/// Which subscriptions to delete: exactly one of the two.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DeleteWebhookSubscriptions {
+    /// Id of the one subscription to delete. Send exactly one of `id` and `target_url`.
+    #[serde(default)]
+    id: Option<Uuid>,
+    /// Delete every subscription of the credential that posts to exactly this URL, whatever its event. Send exactly one of `id` and
+    /// `target_url`.
+    #[serde(default)]
+    #[schemars(length(max = 2048))]
+    target_url: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "graceSeconds": 3600 }))]
+struct RotateWebhookSecret {
+    /// Id of the subscription that gets a new signing secret.
+    id: Uuid,
+    /// For how many seconds the secret there is goes on signing beside the new one, at most 604800 (7 days). Null or left out: 86400, a
+    /// day.
+    #[serde(default)]
+    #[schemars(range(max = 604_800))]
+    grace_seconds: Option<u32>,
+}
+
+/// A subscription as it is answered.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = example())]
+struct WebhookSubscription {
+    id: Uuid,
+    #[schemars(schema_with = "event_name")]
+    event: Event,
+    target_url: String,
+    filters: Filters,
+    /// Deliveries that failed since the last one that did not.
+    consecutive_failures: i64,
+    /// When it was disabled, for good.
+    disabled_at: Option<Moment>,
+    disabled_reason: Option<DisabledReason>,
+    last_delivered_at: Option<Moment>,
+    created_at: Moment,
+}
+
+/// A subscription with a secret that was just made.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = created_example())]
+struct CreatedWebhookSubscription {
+    #[serde(flatten)]
+    subscription: WebhookSubscription,
+    /// What deliveries are signed with (Standard Webhooks 1.0). Shown once.
+    signing_secret: String,
+}
+
+/// How many subscriptions are gone.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(example = json!({ "deleted": 1 }))]
+struct Deleted {
+    deleted: u64,
+}
+
+impl WebhookSubscription {
+    /// From the columns of [`LIST`].
+    fn from_row(row: &Row) -> Result<Self> {
+        let Json(Stored { filters, .. }) = row.get(8)?;
+        let reason: Option<String> = row.get(5)?;
+        Ok(Self {
+            id: row.get(0)?,
+            event: event_of(row, 1)?,
+            target_url: row.get(2)?,
+            filters,
+            consecutive_failures: row.get(3)?,
+            disabled_at: row.get::<Option<_>>(4)?.map(Moment),
+            disabled_reason: reason.as_deref().and_then(DisabledReason::named),
+            last_delivered_at: row.get::<Option<_>>(6)?.map(Moment),
+            created_at: Moment(row.get(7)?),
+        })
+    }
+}
+
+/// The event that a subscription's row has in a column.
+pub(super) fn event_of(row: &Row, column: usize) -> Result<Event> {
+    let name: String = row.get(column)?;
+    Event::named(&name).ok_or_else(|| Error::internal(format!("a subscription to {name}, which is no event")))
+}
+
+fn example() -> Value {
+    json!({
+        "id": "0192f0c1-2345-7abc-8def-0123456789ac", "event": "reservation.created",
+        "targetUrl": "https://client.example/hooks/reservations", "filters": { "propertyIds": [], "workflowStep": null },
+        "consecutiveFailures": 0, "disabledAt": null, "disabledReason": null,
+        "lastDeliveredAt": "2026-11-21T09:30:00.000Z", "createdAt": "2026-11-20T09:30:00.000Z"
+    })
+}
+
+fn created_example() -> Value {
+    let mut example = example();
+    example["lastDeliveredAt"] = Value::Null;
+    example["signingSecret"] = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into();
+    example
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("listWebhookSubscriptions", Method::GET, "/webhook-subscriptions", Needs::Credential)
+            .summary("List the webhook subscriptions of this credential")
+            .rest_only()
+            .run(list),
+        Operation::public("createWebhookSubscription", Method::POST, "/webhook-subscriptions", Needs::ByBody(may_hear))
+            .summary("Subscribe a URL to an event; the signing secret is shown once")
+            .rest_only()
+            .creates()
+            .rules(|input: EventAndFilters, _| Findings::sent(input.issues()))
+            .run(create),
+        Operation::public("deleteWebhookSubscription", Method::DELETE, "/webhook-subscriptions", Needs::Credential)
+            .summary("Delete the subscription of an id, or all that post to a URL")
+            .rest_only()
+            .run(delete),
+        Operation::public("rotateWebhookSecret", Method::POST, "/webhook-subscriptions/{id}/rotate-secret", Needs::Credential)
+            .summary("Make a new signing secret, shown once; until the grace time is over deliveries bear both signatures")
+            .rest_only()
+            .run(rotate),
+    ]
+}
+
+/// What the event that a body names asks of the caller.
+fn may_hear(body: &Value, access: &Access) -> Result<()> {
+    let Some(event) = body.get("event").and_then(Value::as_str).and_then(Event::named) else { return Ok(()) };
+    access.require(event.permission())?;
+    if event == Event::WorkflowStep && !matches!(access.credential, Credential::Connection { .. }) {
+        return Err(Error::forbidden("The event workflow.step needs an OAuth connection."));
+    }
+    Ok(())
+}
+
+fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<WebhookSubscription>> {
+    let credential = context.access.credential.key();
+    context.rows(&LIST, values![credential])?.iter().map(WebhookSubscription::from_row).collect()
+}
+
+fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Result<CreatedWebhookSubscription> {
+    let (event, credential) = (input.event, context.access.credential);
+    let mut filters = Filters::from(input.filters.unwrap_or_default());
+    for id in &filters.property_ids {
+        if !context.reach().covers(*id) || !exists(context, Kind::Property, *id)? {
+            return Err(Error::not_found("Property"));
+        }
+    }
+    if let Some(step) = filters.workflow_step.take() {
+        filters.workflow_step = Some(find_step(context, &step)?.ok_or_else(|| Error::not_found("Workflow step"))?);
+    }
+    let key = credential.key();
+    let active: i64 = context.row(&COUNT_ACTIVE, values![&key])?.map_or(Ok(0), |row| row.get(0))?;
+    if active >= MAX_ACTIVE {
+        return Err(Error::conflict(format!("A credential can have {MAX_ACTIVE} active webhook subscriptions, and this one has.")));
+    }
+    let (id, now) = (context.new_id(), context.now());
+    let stored = Stored { filters, secrets: Secrets::fresh(context.ids()) };
+    let doc = store::Value::json(&stored)?;
+    context.execute(&INSERT, values![id, &key, event.name(), &input.target_url.0, now, doc])?;
+    // Each was active once, so there are never many more than stay.
+    if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
+        context.ring(DELETIONS);
+    }
+    Ok(CreatedWebhookSubscription {
+        signing_secret: stored.secrets.reveal().to_owned(),
+        subscription: WebhookSubscription {
+            id,
+            event,
+            target_url: input.target_url.0,
+            filters: stored.filters,
+            consecutive_failures: 0,
+            disabled_at: None,
+            disabled_reason: None,
+            last_delivered_at: None,
+            created_at: Moment(now),
+        },
+    })
+}
+
+impl From<SentFilters> for Filters {
+    /// Each property once.
+    fn from(sent: SentFilters) -> Self {
+        let mut property_ids = sent.property_ids.unwrap_or_default();
+        let mut seen = HashSet::new();
+        property_ids.retain(|id| seen.insert(*id));
+        Self { property_ids, workflow_step: sent.workflow_step }
+    }
+}
+
+impl EventAndFilters {
+    /// Where filters do not go with their event (spec: workflow.step).
+    fn issues(&self) -> Vec<Issue> {
+        let Some(event) = self.event else { return Vec::new() };
+        let filters = self.filters.as_ref();
+        let mut issues = Vec::new();
+        match (event, filters.and_then(|filters| filters.workflow_step.as_ref())) {
+            (Event::WorkflowStep, None) => issues.push(Issue::new(&WORKFLOW_STEP, "is required for the event workflow.step")),
+            (Event::WorkflowStep, Some(_)) | (_, None) => {}
+            (_, Some(_)) => issues.push(Issue::new(&WORKFLOW_STEP, "is only for the event workflow.step")),
+        }
+        let property_ids = filters.and_then(|filters| filters.property_ids.as_deref()).unwrap_or_default();
+        if event == Event::WorkflowStep && !property_ids.is_empty() {
+            issues.push(Issue::new(&["filters", "propertyIds"], "is not for the event workflow.step"));
+        }
+        issues
+    }
+}
+
+fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> Result<Deleted> {
+    let (key, now) = (context.access.credential.key(), context.now());
+    let deleted = match (input.id, input.target_url) {
+        (Some(id), None) => context.execute(&DELETE_ONE, values![key, id, now])?,
+        (None, Some(url)) => context.execute(&DELETE_BY_TARGET, values![key, url, now])?,
+        (None, None) => return Err(Error::invalid(&["id"], "is required, or else target_url")),
+        (Some(_), Some(_)) => return Err(Error::invalid(&["target_url"], "cannot be given together with id")),
+    };
+    if deleted == 0 {
+        return Err(Error::not_found("Webhook subscription"));
+    }
+    context.ring(DELETIONS);
+    Ok(Deleted { deleted })
+}
+
+fn rotate(context: &mut Context<'_, '_>, input: RotateWebhookSecret) -> Result<CreatedWebhookSubscription> {
+    let key = context.access.credential.key();
+    let not_found = || Error::not_found("Webhook subscription");
+    let row = context.row(&ONE, values![key, input.id])?.ok_or_else(not_found)?;
+    let Json(mut stored): Json<Stored> = row.get(8)?;
+    let grace = Duration::from_secs(input.grace_seconds.unwrap_or(GRACE_SECONDS).into());
+    stored.secrets.rotate(context.ids(), context.now(), grace);
+    let doc = store::Value::json(&stored)?;
+    if context.execute(&REPLACE_DOC, values![input.id, doc])? == 0 {
+        // Its receiver said 410 in between.
+        return Err(not_found());
+    }
+    let subscription = WebhookSubscription::from_row(&row)?;
+    Ok(CreatedWebhookSubscription { subscription, signing_secret: stored.secrets.reveal().to_owned() })
+}
+
+/// 404 for a subscription that is not the caller's.
+pub(super) fn check_owned(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
+    let key = context.access.credential.key();
+    if context.exists(&ONE, values![key, id])? { Ok(()) } else { Err(Error::not_found("Webhook subscription")) }
+}
+
+/// Holds a subscription of the caller's for the rest of the transaction; whether it is active.
+pub(super) fn hold(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
+    let key = context.access.credential.key();
+    let row = context.row(&HOLD, values![key, id])?.ok_or_else(|| Error::not_found("Webhook subscription"))?;
+    Ok(row.get::<Option<Timestamp>>(0)?.is_none())
+}
+
+/// 409 for what only an active subscription can do.
+pub(super) fn disabled() -> Error {
+    Error::conflict("The webhook subscription is disabled: nothing is sent for it any more.")
+}
+
+/// Disables every active subscription of a credential.
+pub fn disable_all_of(context: &mut Context<'_, '_>, credential: Credential, reason: DisabledReason) -> Result<()> {
+    let (key, now) = (credential.key(), context.now());
+    let disabled = context.rows(&DISABLE_ALL, values![key, now, reason.name()])?;
+    tell_all_disabled(context, &disabled, reason)
+}
+
+/// Disables every active subscription that a credential has in other organizations: its app now works for this one.
+pub fn disable_all_elsewhere(context: &mut Context<'_, '_>, credential: Credential, reason: DisabledReason) -> Result<()> {
+    let (key, now) = (credential.key(), context.now());
+    for row in context.rows(&DISABLE_ELSEWHERE, values![key, now, reason.name()])? {
+        tell_disabled(row.get(1)?, row.get(0)?, reason);
+    }
+    Ok(())
+}
+
+/// Disables the active subscriptions of a member to these events, whichever app made them.
+pub fn disable_events_of_member(context: &mut Context<'_, '_>, member: Uuid, events: &[Event], reason: DisabledReason) -> Result<()> {
+    let now = context.now();
+    let events: Vec<String> = events.iter().map(|event| event.name().to_owned()).collect();
+    let disabled = context.rows(&DISABLE_MEMBER, values![member.to_string(), now, reason.name(), events])?;
+    tell_all_disabled(context, &disabled, reason)
+}
+
+fn tell_all_disabled(context: &Context<'_, '_>, disabled: &[Row], reason: DisabledReason) -> Result<()> {
+    for row in disabled {
+        tell_disabled(context.organization.id, row.get(0)?, reason);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::access::Permission;
+
+    fn id(number: u128) -> Uuid {
+        Uuid::from_u128(number)
+    }
+
+    #[test]
+    fn filters_have_to_go_with_the_event() {
+        let (one, step) = (json!(["filters", "propertyIds"]), json!(["filters", "workflowStep"]));
+        for (event, filters, expected) in [
+            ("task.created", json!(null), vec![]),
+            ("task.created", json!({ "propertyIds": [id(1)] }), vec![]),
+            ("task.created", json!({ "workflowStep": "a:b" }), vec![&step]),
+            ("workflow.step", json!({ "workflowStep": "a:b", "propertyIds": [] }), vec![]),
+            ("workflow.step", json!(null), vec![&step]),
+            ("workflow.step", json!({ "propertyIds": [id(1)] }), vec![&step, &one]),
+        ] {
+            let mut sent = json!({ "event": event, "targetUrl": "https://client.example" });
+            if !filters.is_null() {
+                sent["filters"] = filters;
+            }
+            let sent: EventAndFilters = serde_json::from_value(sent).unwrap();
+            let paths: Vec<Value> = sent.issues().iter().map(|issue| serde_json::to_value(&issue.path).unwrap()).collect();
+            assert_eq!(paths.iter().collect::<Vec<_>>(), expected, "{event}");
+        }
+        let twice = SentFilters { property_ids: Some(vec![id(1), id(2), id(1)]), workflow_step: None };
+        assert_eq!(Filters::from(twice).property_ids, [id(1), id(2)]);
+    }
+
+    #[test]
+    fn a_filter_admits_what_it_names() {
+        let all = Filters::default();
+        assert!(all.admit(Some(id(1)), None) && all.admit(None, None) && all.admit(None, Some("a:b")));
+        let some = Filters { property_ids: vec![id(1), id(2)], workflow_step: None };
+        assert!(some.admit(Some(id(2)), None));
+        assert!(!some.admit(Some(id(3)), None) && !some.admit(None, None));
+        let step = Filters { property_ids: Vec::new(), workflow_step: Some("a:b".into()) };
+        assert!(step.admit(None, Some("a:b")));
+        assert!(!step.admit(None, Some("a:c")) && !step.admit(None, None));
+    }
+
+    #[test]
+    fn an_event_asks_for_its_permission_and_a_workflow_for_a_connection() {
+        let with = |credential: Credential, permission: Permission| Access {
+            credential,
+            permissions: [permission].into_iter().collect(),
+            ..Access::platform()
+        };
+        let key = Credential::ApiKey(id(1));
+        let connection = Credential::Connection { app: id(1), member: id(2) };
+        let offline = json!({ "event": "device.offline" });
+        assert!(may_hear(&offline, &with(key, Permission::ViewDevices)).is_ok());
+        assert!(may_hear(&offline, &with(key, Permission::ViewTasks)).is_err());
+        let workflow = json!({ "event": "workflow.step" });
+        assert!(may_hear(&workflow, &with(key, Permission::ViewWorkflows)).is_err());
+        assert!(may_hear(&workflow, &with(connection, Permission::ViewWorkflows)).is_ok());
+        for body in [json!({}), json!({ "event": 1 }), json!({ "event": "nothing.happened" }), json!([])] {
+            assert!(may_hear(&body, &with(key, Permission::ViewTasks)).is_ok(), "{body}");
+        }
+    }
+}

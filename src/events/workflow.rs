@@ -1,0 +1,300 @@
+//! Workflows as far as webhooks concern them: their external-automation steps (listWorkflowZapierSteps), and the runs of
+//! those.
+
+use std::collections::{HashMap, HashSet};
+
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::Result;
+use engine::format;
+use engine::moment::Moment;
+use engine::operation::{Listing, Needs, Nothing, Operation, Page, PageLimits};
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::records::{Kind, Record, find_record, list_all, typed, typed_among};
+
+/// The type of a node that other systems may subscribe to.
+const EXTERNAL_AUTOMATION: &str = "external_automation";
+
+/// What is read of a workflow.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Workflow {
+    name: String,
+    #[serde(default)]
+    draft_nodes: Option<Vec<Node>>,
+    #[serde(default)]
+    live_nodes: Option<Vec<Node>>,
+}
+
+/// A node of a workflow.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Node {
+    id: String,
+    node_type: String,
+    label: String,
+}
+
+impl Workflow {
+    /// The external-automation step of this id; the live version's before the draft's.
+    fn step(&self, id: &str) -> Option<&Node> {
+        let mut nodes = self.live_nodes.iter().chain(&self.draft_nodes).flatten();
+        nodes.find(|node| node.id == id && node.node_type == EXTERNAL_AUTOMATION)
+    }
+
+    /// Every external-automation step, once: the live version's in its order, then those that only the draft has.
+    fn steps(&self, id: Uuid) -> Vec<WorkflowStep> {
+        let versions = [(&self.live_nodes, true), (&self.draft_nodes, false)];
+        let nodes = versions.into_iter().flat_map(|(nodes, is_live)| nodes.iter().flatten().map(move |node| (node, is_live)));
+        let mut seen = HashSet::new();
+        nodes
+            .filter(|(node, _)| node.node_type == EXTERNAL_AUTOMATION && seen.insert(&node.id))
+            .map(|(node, is_live)| WorkflowStep {
+                id: step_id(id, &node.id),
+                name: format!("{} → {}", self.name, node.label),
+                workflow_id: id,
+                node_id: node.id.clone(),
+                label: node.label.clone(),
+                is_live,
+            })
+            .collect()
+    }
+}
+
+/// A step as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab:node-1", "name": "Welcome call → Tell the concierge",
+    "workflowId": "0192f0c1-2345-7abc-8def-0123456789ab", "nodeId": "node-1", "label": "Tell the concierge", "isLive": true
+}))]
+struct WorkflowStep {
+    /// What `filters.workflowStep` of a subscription takes: `<workflow id>:<node id>`.
+    id: String,
+    /// `<workflow name> → <step label>`
+    name: String,
+    workflow_id: Uuid,
+    node_id: String,
+    label: String,
+    /// Whether it is part of the live version; if not, of the draft only.
+    is_live: bool,
+}
+
+/// A workflow as its read returns it.
+#[derive(Debug, Deserialize)]
+struct Listed {
+    id: Uuid,
+    #[serde(flatten)]
+    workflow: Workflow,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("listWorkflowZapierSteps", Method::GET, "/workflow-zapier-steps", Needs::Permission(Permission::ViewWorkflows))
+            .summary("List the external-automation steps of workflows, live and draft, which workflow.step can be subscribed for")
+            .pages(PageLimits { default: 50, max: 100 }, list),
+    ]
+}
+
+/// By the creation of the workflows, then as the steps stand in them.
+fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<WorkflowStep>> {
+    let mut steps = Vec::new();
+    for record in list_all(context, Kind::Workflow)? {
+        let Listed { id, workflow } = record.read()?;
+        steps.extend(workflow.steps(id));
+    }
+    let total = i64::try_from(steps.len()).unwrap_or(i64::MAX);
+    let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
+    let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+    Ok(Listing { items: steps.into_iter().skip(offset).take(limit).collect(), total })
+}
+
+/// What is read of the run of a workflow's step.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StepRun {
+    /// Nothing once the workflow is deleted.
+    #[serde(default)]
+    workflow_id: Option<Uuid>,
+    node_id: String,
+    /// When it ran.
+    pub occurred_at: Moment,
+    #[serde(default)]
+    record_type: Option<Kind>,
+    #[serde(default)]
+    record_id: Option<Uuid>,
+}
+
+impl StepRun {
+    /// The step that ran, as a filter names it.
+    pub(super) fn step(&self) -> Option<String> {
+        self.workflow_id.map(|workflow| step_id(workflow, &self.node_id))
+    }
+}
+
+/// A step as a filter names it: `<workflow id>:<node id>`.
+fn step_id(workflow: Uuid, node: &str) -> String {
+    format!("{workflow}:{node}")
+}
+
+/// The two parts of a step's id.
+fn parts(id: &str) -> Option<(Uuid, &str)> {
+    let (workflow, node) = id.split_once(':')?;
+    if format::is_uuid(workflow) { Some((workflow.parse().ok()?, node)) } else { None }
+}
+
+/// A workflow that the caller sees.
+fn find_workflow(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Workflow>> {
+    let found = find_record(context, Kind::Workflow, id)?;
+    found.map(|record| record.read()).transpose()
+}
+
+/// The step of this id, with the id as runs have it; `None` where no workflow that the caller sees has such a step.
+pub(super) fn find_step(context: &mut Context<'_, '_>, id: &str) -> Result<Option<String>> {
+    let Some((workflow_id, node)) = parts(id) else { return Ok(None) };
+    let workflow = find_workflow(context, workflow_id)?;
+    Ok(workflow.and_then(|workflow| workflow.step(node).map(|step| step_id(workflow_id, &step.id))))
+}
+
+/// The runs of these ids.
+pub(super) fn find_runs(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, StepRun>> {
+    typed_among(context, Kind::WorkflowStepRun, ids)
+}
+
+/// A run of a step.
+pub(super) fn find_run(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<StepRun>> {
+    typed(context, Kind::WorkflowStepRun, id)
+}
+
+/// `data` of `workflow.step`.
+#[derive(Debug, Serialize)]
+pub(super) struct StepRunData {
+    workflow: NamedWorkflow,
+    step: LabelledStep,
+    record_type: Option<Kind>,
+    data: Option<Record>,
+}
+
+#[derive(Debug, Serialize)]
+struct NamedWorkflow {
+    id: Uuid,
+    name: String,
+}
+
+#[derive(Debug, Serialize)]
+struct LabelledStep {
+    id: String,
+    label: String,
+}
+
+/// What is told of a run; `None` where the workflow is gone or not for the caller to see, or the caller cannot read the
+/// run's record.
+pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Option<StepRunData>> {
+    let Some(run) = find_run(context, run)? else { return Ok(None) };
+    let Some(workflow_id) = run.workflow_id else { return Ok(None) };
+    let Some(workflow) = find_workflow(context, workflow_id)? else { return Ok(None) };
+    let named = run.record_type.zip(run.record_id);
+    let record = match named {
+        Some((kind, id)) if context.access.permissions.has(permission_to_read(kind)) => match find_record(context, kind, id)? {
+            Some(record) => Some(record),
+            None => return Ok(None),
+        },
+        Some(_) => return Ok(None),
+        None => None,
+    };
+    // It ran, whatever has become of it since: a step that is part of no version any more is called by its id.
+    let label = workflow.step(&run.node_id).map_or_else(|| run.node_id.clone(), |step| step.label.clone());
+    Ok(Some(StepRunData {
+        workflow: NamedWorkflow { id: workflow_id, name: workflow.name },
+        step: LabelledStep { id: run.node_id, label },
+        record_type: named.map(|(kind, _)| kind),
+        data: record,
+    }))
+}
+
+/// What the read of a record of this kind needs.
+const fn permission_to_read(kind: Kind) -> Permission {
+    match kind {
+        Kind::Reservation | Kind::Review => Permission::ViewReservations,
+        Kind::Task => Permission::ViewTasks,
+        Kind::Device => Permission::ViewDevices,
+        _ => Permission::ViewProperties,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOW: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
+
+    #[test]
+    fn a_step_is_found_in_either_version_the_live_one_first() {
+        let workflow: Workflow = serde_json::from_value(json!({
+            "name": "Welcome",
+            "draftNodes": [
+                { "id": "a", "nodeType": "external_automation", "label": "Draft A" },
+                { "id": "b", "nodeType": "external_automation", "label": "Draft B" },
+                { "id": "c", "nodeType": "delay", "label": "Wait" },
+            ],
+            "liveNodes": [{ "id": "a", "nodeType": "external_automation", "label": "Live A", "more": 1 }],
+        }))
+        .unwrap();
+        let label = |id| workflow.step(id).map(|step| step.label.as_str());
+        assert_eq!(label("a"), Some("Live A"));
+        assert_eq!(label("b"), Some("Draft B"));
+        assert_eq!(label("c"), None);
+        assert_eq!(label("d"), None);
+        let bare: Workflow = serde_json::from_value(json!({ "name": "", "draftNodes": null })).unwrap();
+        assert!(bare.step("a").is_none());
+    }
+
+    #[test]
+    fn each_step_is_listed_once_however_many_versions_have_it() {
+        let node = |id: &str, node_type: &str, label: &str| json!({ "id": id, "nodeType": node_type, "label": label });
+        let listed: Listed = serde_json::from_value(json!({
+            "id": FLOW, "name": "Welcome", "createdAt": "2026-11-21T09:30:00.000Z",
+            "draftNodes": [
+                node("d", "external_automation", "Draft D"), node("b", "external_automation", "Draft B"),
+                node("e", "delay", "Wait"), node("a", "external_automation", "Draft A"),
+            ],
+            "liveNodes": [
+                node("b", "external_automation", "Live B"), node("d", "delay", "Wait"), node("b", "external_automation", "B again"),
+            ],
+        }))
+        .unwrap();
+        let steps = listed.workflow.steps(listed.id);
+        let told: Vec<_> = steps.iter().map(|step| (step.node_id.as_str(), step.label.as_str(), step.is_live)).collect();
+        assert_eq!(told, [("b", "Live B", true), ("d", "Draft D", false), ("a", "Draft A", false)]);
+        assert_eq!((steps[0].id.as_str(), steps[0].name.as_str()), (&*format!("{FLOW}:b"), "Welcome → Live B"));
+        for step in &steps {
+            assert_eq!(listed.workflow.step(&step.node_id).map(|node| &node.label), Some(&step.label), "the one a subscription is for");
+        }
+    }
+
+    #[test]
+    fn an_id_has_two_parts_and_the_second_may_hold_anything() {
+        let flow: Uuid = FLOW.parse().unwrap();
+        assert_eq!(parts(&format!("{FLOW}:a:b")), Some((flow, "a:b")));
+        assert_eq!(parts(&format!("{}:a", FLOW.to_uppercase())), Some((flow, "a")));
+        for id in ["", ":", "a:b", FLOW, "urn:uuid:0192f0c1-2345-7abc-8def-0123456789ab:a", "0192f0c123457abc8def0123456789ab:a"] {
+            assert_eq!(parts(id), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_run_names_its_step_as_a_filter_does() {
+        let run = |workflow: serde_json::Value| -> StepRun {
+            let run = json!({ "workflowId": workflow, "nodeId": "a", "occurredAt": "2026-11-21T09:30:00Z", "recordType": "task" });
+            serde_json::from_value(run).unwrap()
+        };
+        assert_eq!(run(json!(FLOW)).step(), Some(format!("{FLOW}:a")));
+        assert_eq!(run(json!(null)).step(), None);
+        assert_eq!(run(json!(FLOW)).record_type, Some(Kind::Task));
+    }
+}

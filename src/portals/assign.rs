@@ -1,0 +1,100 @@
+//! assignPortalToProperty: the direct assignment of a portal, one a property.
+
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::field::Field;
+use engine::operation::{Needs, Operation};
+use engine::values;
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::portal::Portal;
+use super::portal_operations::find as find_portal;
+use crate::records::{Kind, exists};
+use crate::scopes::{Coverage, EntityType, TargetKind, assign_portal, remove};
+
+store::statements! {
+    /// The portal assigned to a property itself.
+    PORTAL_OF = "select entity_id from entity_scope where organization_id = ?1 and target_kind = 'property' and target_id = ?2 and entity_type = 'portal_settings'";
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "portalSettingsId": "0192f0c1-2345-7abc-8def-0123456789ab" }))]
+struct AssignPortal {
+    /// Id of the property that gets the portal.
+    property_id: Uuid,
+    /// Id of the portal to assign directly, in place of the one there; an unknown one is a 404. Null clears the assignment, so that the
+    /// property gets the portal of its group, of a tag, or the default one.
+    portal_settings_id: Field<Option<Uuid>>,
+}
+
+/// What the property now points at.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ac", "portalSettingsId": "0192f0c1-2345-7abc-8def-0123456789ab"
+}))]
+struct AssignedPortal {
+    /// The property.
+    id: Uuid,
+    portal_settings_id: Option<Uuid>,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public(
+            "assignPortalToProperty",
+            Method::POST,
+            "/properties/{propertyId}/assign-portal",
+            Needs::Permission(Permission::ModifyProperties),
+        )
+        .summary("Point a property at a portal, or clear its assignment")
+        .destructive()
+        .run(assign),
+    ]
+}
+
+fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<AssignedPortal> {
+    let property = input.property_id;
+    if !context.reach().covers(property) || !exists(context, Kind::Property, property)? {
+        return Err(Error::not_found("Property"));
+    }
+    let portal = input.portal_settings_id.into_sent().flatten();
+    if let Some(id) = portal {
+        let found = find_portal(context, id)?.ok_or_else(|| Error::not_found("Portal"))?;
+        if !may_assign(context, &found)? {
+            return Err(Error::forbidden("This portal cannot be assigned by a caller limited to some properties."));
+        }
+    }
+    let current = context.row(&PORTAL_OF, values![property])?.map(|row| row.get::<Uuid>(0)).transpose()?;
+    if current != portal {
+        if let Some(current) = current {
+            remove(context, EntityType::PortalSettings, current, TargetKind::Property, &[property])?;
+        }
+        if let Some(portal) = portal {
+            assign_portal(context, portal, &[property])?;
+        }
+    }
+    Ok(AssignedPortal { id: property, portal_settings_id: portal })
+}
+
+/// Whether the caller may assign a portal to properties of theirs: any but a default one that they may not read, which serves
+/// something, since what serves nothing is readable (spec: Property-limited OAuth callers).
+fn may_assign(context: &mut Context<'_, '_>, portal: &Portal) -> Result<bool> {
+    Ok(!portal.is_default || Coverage::load(context)?.may_read_portal(portal.id))
+}
+
+/// 404 for a portal whose assignments are nothing to the caller. A limited caller may write those within their reach wherever
+/// they may assign it (contract: Settled since).
+pub(super) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
+    let is_theirs = match find_portal(context, id)? {
+        Some(portal) => may_assign(context, &portal)?,
+        None => false,
+    };
+    if is_theirs { Ok(()) } else { Err(Error::not_found("Portal")) }
+}

@@ -1,0 +1,10 @@
+//! How the rows of this chapter go with their organization.
+
+use engine::some_of;
+
+store::statements! {
+    /// Portals.
+    PORTALS = some_of!("portal", "organization_id, id");
+    /// Brandings.
+    BRANDINGS = some_of!("portal_branding", "organization_id, id");
+}

@@ -1,0 +1,190 @@
+//! How many records of a kind there are, counted in blocks along their order (by creation, then id).
+//!
+//! A list is asked for by limit and offset, and says how many items there are in all. Both would take a walk over everything
+//! that comes before; with the blocks it is a walk over their counts, one for thousands of records, and over the rest of one
+//! block. A block holds the records from its own place up to that of the next, and the first begins before them all.
+//!
+//! Whoever inserts or removes records has locked the organization, and [`note`]s it in the same transaction. Most records come
+//! at the end of the order: when the last block is full, the next record there begins a new one. One that comes in between
+//! goes where it belongs, however many there are already: blocks that are too large cost time, and never a wrong answer.
+
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::values;
+use jiff::Timestamp;
+use store::Row;
+use uuid::Uuid;
+
+use super::Kind;
+
+/// Records after which a block is full.
+const FULL: i64 = 4_000;
+
+store::statements! {
+    /// The blocks of a kind.
+    BLOCKS = "select from_created_at, from_id, records from record_block where organization_id = ?1 and kind = ?2
+        order by from_created_at, from_id";
+    /// The blocks of a kind from the one on that holds a place.
+    BLOCKS_FROM = "select from_created_at, from_id, records from record_block where organization_id = ?1 and kind = ?2
+        and (from_created_at, from_id) >= (select from_created_at, from_id from record_block
+            where organization_id = ?1 and kind = ?2 and (from_created_at, from_id) <= (?3, ?4)
+            order by from_created_at desc, from_id desc limit 1)
+        order by from_created_at, from_id";
+    /// Writes a block.
+    PUT_BLOCK = "insert into record_block (organization_id, kind, from_created_at, from_id, records) values (?1, ?2, ?3, ?4, ?5)
+        on conflict (organization_id, kind, from_created_at, from_id) do update set records = excluded.records";
+    /// The place of the last record of a kind.
+    LAST = "select created_at, id from record where organization_id = ?1 and kind = ?2 order by created_at desc, id desc limit 1";
+}
+
+/// Where a record stands in the order of its kind.
+pub(crate) type Place = (Timestamp, Uuid);
+
+/// Before every record.
+const FIRST: Place = (Timestamp::UNIX_EPOCH, Uuid::nil());
+
+/// A block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Block {
+    from: Place,
+    records: i64,
+    is_changed: bool,
+}
+
+impl Block {
+    fn read(row: &Row) -> Result<Self> {
+        Ok(Self { from: (row.get(0)?, row.get(1)?), records: row.get(2)?, is_changed: false })
+    }
+
+    const fn new(from: Place) -> Self {
+        Self { from, records: 0, is_changed: true }
+    }
+}
+
+/// Where a page begins: how far on from a place, and how many records there are in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Start {
+    /// The place to begin at.
+    pub from: Place,
+    /// Records to pass over from there.
+    pub skipped: i64,
+    /// Records of the kind.
+    pub total: i64,
+}
+
+/// Where to begin for what follows so many records.
+pub(super) fn start(context: &mut Context<'_, '_>, kind: Kind, offset: i64) -> Result<Start> {
+    let blocks = context.rows(&BLOCKS, values![kind.name()])?;
+    let blocks = blocks.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
+    Ok(start_among(&blocks, offset))
+}
+
+fn start_among(blocks: &[Block], offset: i64) -> Start {
+    let total = blocks.iter().map(|block| block.records).sum();
+    let mut start = Start { from: FIRST, skipped: offset, total };
+    if offset >= total {
+        return start;
+    }
+    for block in blocks {
+        start.from = block.from;
+        if start.skipped < block.records {
+            break;
+        }
+        start.skipped -= block.records;
+    }
+    start
+}
+
+/// Notes that records of a kind have been removed, and that others are about to be inserted.
+pub(crate) fn note(context: &mut Context<'_, '_>, kind: Kind, mut added: Vec<Place>, removed: &[Place]) -> Result<()> {
+    let Some(earliest) = added.iter().chain(removed).min().copied() else { return Ok(()) };
+    let rows = context.rows(&BLOCKS_FROM, values![kind.name(), earliest.0, earliest.1])?;
+    let mut blocks = rows.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
+    // What lies at the end of the order matters where the last block may be full.
+    let may_fill = blocks.last().is_some_and(|block| block.records + i64::try_from(added.len()).unwrap_or(i64::MAX) >= FULL);
+    let last = if may_fill { context.row(&LAST, values![kind.name()])? } else { None };
+    let last = last.map(|row| Ok::<_, Error>((row.get(0)?, row.get(1)?))).transpose()?;
+    added.sort_unstable();
+    change(&mut blocks, last, &added, removed);
+    let changed = blocks.iter().filter(|block| block.is_changed);
+    let rows = changed.map(|block| values![kind.name(), block.from.0, block.from.1, block.records]).collect();
+    context.execute_many(&PUT_BLOCK, rows).map(drop)
+}
+
+/// Counts what was removed and what is added, in order, where the last record before was at `last`.
+fn change(blocks: &mut Vec<Block>, mut last: Option<Place>, added: &[Place], removed: &[Place]) {
+    if blocks.is_empty() {
+        blocks.push(Block::new(FIRST));
+    }
+    for (places, by) in [(removed, -1), (added, 1)] {
+        for place in places {
+            let following = blocks.partition_point(|block| block.from <= *place);
+            let is_at_the_end = by > 0 && following == blocks.len() && last.is_none_or(|last| last < *place);
+            if is_at_the_end {
+                last = Some(*place);
+                if blocks.last().is_some_and(|block| block.records >= FULL) {
+                    blocks.push(Block::new(*place));
+                }
+            }
+            let holding = if is_at_the_end { blocks.len() } else { following };
+            // The first that was read begins at or before the least of the places.
+            let block = &mut blocks[holding.saturating_sub(1)];
+            block.records += by;
+            block.is_changed = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn place(number: i64) -> Place {
+        (Timestamp::from_second(number / 3).unwrap(), Uuid::from_u128(u128::try_from(number).unwrap()))
+    }
+
+    /// What a list by offset finds, by way of the blocks.
+    fn found(blocks: &[Block], records: &BTreeSet<Place>, offset: i64) -> Option<Place> {
+        let start = start_among(blocks, offset);
+        assert_eq!(start.total, i64::try_from(records.len()).unwrap());
+        records.range(start.from..).nth(usize::try_from(start.skipped).unwrap()).copied()
+    }
+
+    #[test]
+    fn a_full_block_is_followed_by_another() {
+        let mut blocks = Vec::new();
+        let all: Vec<_> = (0..10_000).map(place).collect();
+        change(&mut blocks, None, &all, &[]);
+        assert_eq!(blocks.iter().map(|block| block.records).collect::<Vec<_>>(), [FULL, FULL, 2_000]);
+        assert_eq!(start_among(&blocks, 9_999), Start { from: place(8_000), skipped: 1_999, total: 10_000 });
+        assert_eq!(start_among(&[], 5), Start { from: FIRST, skipped: 5, total: 0 });
+        // What comes in between is counted where it belongs.
+        change(&mut blocks, Some(place(20_000)), &[place(1), place(15_000)], &[]);
+        assert_eq!(blocks.iter().map(|block| block.records).collect::<Vec<_>>(), [FULL + 1, FULL, 2_001]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_offset_is_found(rounds in prop::collection::vec((prop::collection::btree_set(0_i64..40_000, 0..3_000), 0_usize..200), 1..6)) {
+            let (mut blocks, mut records) = (Vec::new(), BTreeSet::new());
+            for (numbers, gone) in rounds {
+                let removed: Vec<_> = records.iter().rev().step_by(7).take(gone).copied().collect();
+                for place in &removed {
+                    records.remove(place);
+                }
+                let added: Vec<_> = numbers.into_iter().map(place).filter(|place| !records.contains(place)).collect();
+                let last = records.last().copied();
+                change(&mut blocks, last, &added, &removed);
+                records.extend(added);
+            }
+            for offset in (0..records.len() + 2).step_by(97).chain([records.len().saturating_sub(1), records.len()]) {
+                let wanted = records.iter().nth(offset).copied();
+                prop_assert_eq!(found(&blocks, &records, i64::try_from(offset).unwrap()), wanted);
+            }
+        }
+    }
+}

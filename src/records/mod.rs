@@ -1,0 +1,50 @@
+//! What the platform around us pushes: properties, reservations, tasks and the other kinds of records, and their reads.
+//!
+//! Chapters above say what becomes of theirs when a record goes ([`OnGone`], [`Linking`]).
+
+pub(crate) mod blocks;
+mod erased;
+mod facets;
+mod files;
+mod gone;
+mod kind;
+mod listing;
+mod photos;
+mod reads;
+mod sets;
+pub(crate) mod stored;
+mod within;
+
+pub(crate) use facets::facets;
+pub use facets::fill;
+pub(crate) use gone::{Linking, OnGone};
+pub use kind::{Device, Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
+pub use photos::{FilesUrl, PhotoAddress, Photos};
+pub(crate) use reads::{basis, list_of};
+pub(crate) use sets::{all_exist, link_to, record_names};
+pub use stored::{Record, find_record, find_records, get_record};
+pub(crate) use stored::{
+    all_records, exists, linked_from, list_all, remove_record, replace_record, save_record, typed, typed_among, unlink_records,
+};
+
+use engine::chapter::Chapter;
+
+/// The records.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations: reads::operations,
+    statements: || {
+        [
+            blocks::STATEMENTS,
+            facets::STATEMENTS,
+            listing::STATEMENTS,
+            photos::STATEMENTS,
+            sets::STATEMENTS,
+            stored::STATEMENTS,
+            within::STATEMENTS,
+        ]
+        .concat()
+    },
+    erased: erased::STATEMENTS,
+    routes: Some(files::routes),
+    ..Chapter::new("records")
+};

@@ -1,0 +1,216 @@
+//! Photos of reviews: the platform has them, and whoever may read a review gets addresses of ours, signed and short-lived.
+//!
+//! An address names the organization, the review and the photo's place in it. Its signature covers the photo's key besides, so
+//! that it opens what its receiver was shown and nothing that has taken its place; and the moment it expires. The key itself
+//! is not in it.
+
+use std::fmt;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use engine::ambient::Ids;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::values;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::Sha256;
+use store::{Json, Store, Transaction};
+use uuid::Uuid;
+
+use super::Kind;
+
+/// How long an address opens its photo.
+const LIFETIME: Duration = Duration::from_secs(15 * 60);
+/// What the secret is stored as.
+const SECRET_NAME: &str = "photo_addresses";
+/// As long as the signatures it makes.
+const SECRET_LENGTH: usize = 32;
+
+store::statements! {
+    /// A secret of this database.
+    SECRET = "select value from secret where name = ?1";
+    /// Keeps a secret, unless another node has been first.
+    INSERT_SECRET = "insert into secret (name, value) values (?1, ?2) on conflict do nothing";
+    /// A review, whoever asks.
+    REVIEW = "select r.doc from record r join organization o on o.id = r.organization_id
+        where r.organization_id = ?1 and r.kind = ?2 and r.id = ?3 and o.erased_at is null";
+}
+
+/// Where photos are whose key is no address, without a slash at its end.
+#[derive(Debug, Clone)]
+pub struct FilesUrl(pub String);
+
+/// Makes and judges the addresses of photos. All nodes on a database share its secret, so each judges what any has made.
+#[derive(Clone)]
+pub struct Photos(Hmac<Sha256>);
+
+/// The secret is for nobody's log.
+impl fmt::Debug for Photos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Photos(…)")
+    }
+}
+
+/// What a signature is of.
+#[derive(Debug, Clone, Copy)]
+struct Photo<'k> {
+    organization: Uuid,
+    review: Uuid,
+    key: &'k str,
+    /// The first moment at which it is not opened any more, in Unix seconds.
+    expires: i64,
+}
+
+/// An address as it comes back to us.
+#[derive(Debug, Clone)]
+pub struct PhotoAddress {
+    /// Whose review it is.
+    pub organization: Uuid,
+    /// The review.
+    pub review: Uuid,
+    /// The photo's place among those of the review, counted from 0.
+    pub position: usize,
+    /// When it expires, in Unix seconds.
+    pub expires: i64,
+    /// What proves all of this.
+    pub signature: String,
+}
+
+/// What is read of a review here.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Review {
+    #[serde(default)]
+    photo_keys: Option<Vec<String>>,
+}
+
+impl Photos {
+    /// By the secret of a database, which the first to ask makes.
+    pub async fn open(store: &Store, ids: &Ids) -> Result<Self> {
+        let secret = if let Some(kept) = store.read(secret).await? {
+            kept
+        } else {
+            let fresh = ids.secret::<SECRET_LENGTH>().to_vec();
+            store.write(move |tx| keep(tx, fresh)).await?
+        };
+        Self::with(&secret)
+    }
+
+    fn with(secret: &[u8]) -> Result<Self> {
+        Hmac::new_from_slice(secret).map(Self).map_err(Error::internal)
+    }
+
+    fn mac(&self, photo: Photo<'_>) -> Hmac<Sha256> {
+        // All but the key have a fixed length, so no two photos are the same message.
+        let Photo { organization, review, key, expires } = photo;
+        let mac = self.0.clone().chain_update(organization.as_bytes()).chain_update(review.as_bytes());
+        mac.chain_update(expires.to_be_bytes()).chain_update(key)
+    }
+
+    fn sign(&self, photo: Photo<'_>) -> String {
+        URL_SAFE_NO_PAD.encode(self.mac(photo).finalize().into_bytes())
+    }
+
+    fn is_signed(&self, photo: Photo<'_>, signature: &str) -> bool {
+        let tag = URL_SAFE_NO_PAD.decode(signature);
+        tag.is_ok_and(|tag| self.mac(photo).verify_slice(&tag).is_ok())
+    }
+
+    /// The key of the photo that an address opens; `None` where it is not one of ours, has expired, or the photo is gone.
+    pub fn find(&self, tx: &mut Transaction<'_>, address: &PhotoAddress, now: Timestamp) -> Result<Option<String>> {
+        let PhotoAddress { organization, review, position, expires, signature } = address;
+        if now.as_second() >= *expires {
+            return Ok(None);
+        }
+        let Some(row) = tx.row(&REVIEW, &values![organization, Kind::Review.name(), review])? else { return Ok(None) };
+        let Json(Review { photo_keys }) = row.get(0)?;
+        let key = photo_keys.unwrap_or_default().into_iter().nth(*position);
+        Ok(key.filter(|key| self.is_signed(Photo { organization: *organization, review: *review, key, expires: *expires }, signature)))
+    }
+}
+
+fn secret(tx: &mut Transaction<'_>) -> Result<Option<Vec<u8>>> {
+    Ok(tx.row(&SECRET, &values![SECRET_NAME])?.map(|row| row.get(0)).transpose()?)
+}
+
+/// Keeps a secret, or finds the one that was there first.
+fn keep(tx: &mut Transaction<'_>, fresh: Vec<u8>) -> Result<Vec<u8>> {
+    tx.execute(&INSERT_SECRET, &values![SECRET_NAME, store::Value::Bytes(fresh)])?;
+    secret(tx)?.ok_or_else(|| Error::internal("a secret was not kept"))
+}
+
+/// The addresses of a review's photos, by their keys and in that order.
+pub(super) fn addresses(context: &Context<'_, '_>, review: Uuid, keys: Option<&Value>) -> Result<Vec<Value>> {
+    let photos = context.part::<Photos>()?;
+    let organization = context.organization.id;
+    let expires = context.now().checked_add(LIFETIME).unwrap_or(Timestamp::MAX).as_second();
+    let address = |(position, key): (usize, &Value)| {
+        let signature = photos.sign(Photo { organization, review, key: key.as_str()?, expires });
+        let base = context.public_url();
+        Some(Value::from(format!("{base}/files/{organization}/{review}/{position}?expires={expires}&signature={signature}")))
+    };
+    Ok(keys.and_then(Value::as_array).into_iter().flatten().enumerate().filter_map(address).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PHOTO: Photo<'static> =
+        Photo { organization: Uuid::from_u128(1), review: Uuid::from_u128(2), key: "a/b.jpg", expires: 1_795_253_400 };
+
+    fn photos(secret: u8) -> Photos {
+        Photos::with(&[secret; SECRET_LENGTH]).unwrap()
+    }
+
+    #[test]
+    fn a_signature_opens_its_photo_and_no_other() {
+        let photos = photos(1);
+        let signature = photos.sign(PHOTO);
+        assert!(photos.is_signed(PHOTO, &signature));
+        for other in [
+            Photo { organization: Uuid::from_u128(3), ..PHOTO },
+            Photo { review: Uuid::from_u128(3), ..PHOTO },
+            Photo { organization: PHOTO.review, review: PHOTO.organization, ..PHOTO },
+            Photo { key: "a/b.jp", ..PHOTO },
+            Photo { key: "", ..PHOTO },
+            Photo { expires: PHOTO.expires + 1, ..PHOTO },
+        ] {
+            assert!(!photos.is_signed(other, &signature), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_signature_is_of_the_secret_of_its_database() {
+        let signature = photos(1).sign(PHOTO);
+        assert!(!photos(2).is_signed(PHOTO, &signature));
+        assert_eq!(photos(1).sign(PHOTO), signature, "on every node");
+        assert_eq!(format!("{:?}", photos(1)), "Photos(…)");
+    }
+
+    #[test]
+    fn what_is_no_signature_opens_nothing() {
+        let signature = photos(1).sign(PHOTO);
+        let cut = &signature[..signature.len() - 1];
+        let padded = format!("{signature}=");
+        for text in ["", "AA", cut, &padded, "not base64!", &signature.to_uppercase(), &"A".repeat(43)] {
+            assert!(!photos(1).is_signed(PHOTO, text), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_change_of_a_signature_is_overlooked(position in 0_usize..43, letter in "[A-Za-z0-9_-]") {
+            let signature = photos(1).sign(PHOTO);
+            let mut changed = signature.clone();
+            changed.replace_range(position..=position, &letter);
+            prop_assert_eq!(photos(1).is_signed(PHOTO, &changed), changed == signature);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Records by the set: a statement each, however many are asked about.
+
+use std::collections::{BTreeMap, HashSet};
+
+use engine::context::Context;
+use engine::error::Result;
+use engine::values;
+use uuid::Uuid;
+
+use super::Kind;
+
+store::statements! {
+    /// Which of some records of a kind there are.
+    AMONG = "select id from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
+    /// The names of some records of a kind that goes by its name.
+    NAMES = "select id, name from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
+    /// Notes that something names some records of a kind.
+    LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id)
+        select organization_id, ?2, ?3, kind, id from record where organization_id = ?1 and kind = ?4 and id = any(?5) on conflict do nothing";
+}
+
+/// Whether the organization has all of these records.
+pub(crate) fn all_exist(context: &mut Context<'_, '_>, kind: Kind, ids: &HashSet<Uuid>) -> Result<bool> {
+    if ids.is_empty() {
+        return Ok(true);
+    }
+    let wanted: Vec<Uuid> = ids.iter().copied().collect();
+    Ok(context.rows(&AMONG, values![kind.name(), wanted])?.len() == ids.len())
+}
+
+/// The names of the properties, groups or tags among these.
+pub(crate) fn record_names(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<Vec<(Uuid, Option<String>)>> {
+    let rows = context.rows(&NAMES, values![kind.name(), ids])?;
+    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+}
+
+/// Notes which records something names: when one of them is deleted, what names it is told.
+pub(crate) fn link_to(
+    context: &mut Context<'_, '_>,
+    from_kind: &str,
+    from: Uuid,
+    named: impl IntoIterator<Item = (Kind, Uuid)>,
+) -> Result<()> {
+    let mut by_kind = BTreeMap::<Kind, Vec<Uuid>>::new();
+    for (kind, id) in named {
+        by_kind.entry(kind).or_default().push(id);
+    }
+    for (kind, ids) in by_kind {
+        context.execute(&LINK, values![from_kind, from, kind.name(), ids])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! How the rows of this chapter go with their organization.
+
+use engine::some_of;
+
+store::statements! {
+    /// Assignments.
+    SCOPES = some_of!("entity_scope", "organization_id, entity_type, entity_id, target_kind, target_id");
+}

@@ -1,0 +1,14 @@
+//! How the rows of this chapter go with their organization.
+
+use engine::some_of;
+
+store::statements! {
+    /// What was to be translated.
+    TRANSLATION_JOBS = some_of!("translation_job", "organization_id, translation_id, language");
+    /// What shows texts.
+    TEXT_USES = some_of!("translation_use", "organization_id, translation_id, thing_id, field");
+    /// Versions of texts.
+    ENTRIES = some_of!("translation_entry", "organization_id, translation_id, language");
+    /// Texts.
+    TRANSLATIONS = some_of!("translation", "organization_id, id");
+}
