@@ -10,7 +10,7 @@ use engine::access::{Access, Credential};
 use engine::context::Context;
 use engine::error::{Error, Issue, Result};
 use engine::moment::Moment;
-use engine::operation::{Needs, Nothing, Operation};
+use engine::operation::{Findings, Needs, Nothing, Operation};
 use engine::values;
 use http::Method;
 use jiff::Timestamp;
@@ -285,7 +285,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Subscribe a URL to an event; the signing secret is shown once")
             .rest_only()
             .creates()
-            .checked(|input: EventAndFilters| input.issues())
+            .rules(|input: EventAndFilters, _| Findings::sent(input.issues()))
             .run(create),
         Operation::public("deleteWebhookSubscription", Method::DELETE, "/webhook-subscriptions", Needs::Credential)
             .summary("Delete the subscription of an id, or all that post to a URL")

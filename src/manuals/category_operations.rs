@@ -8,7 +8,7 @@ use engine::context::Context;
 use engine::error::{Error, Issue, Result};
 use engine::field::{CategoryTitle, Language, folded};
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Needs, Operation};
+use engine::operation::{Basis, ById, Findings, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,7 +103,7 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .summary("Give manual categories positions")
         .destructive()
-        .checked(|input: Reorder| input.issue().into_iter().collect())
+        .rules(|input: Reorder, _| Findings::sent(input.issue()))
         .run(reorder),
         Operation::public("deletePortalManualCategory", Method::DELETE, "/portal-manual-categories/{id}", Needs::Permission(ModifyGuides))
             .summary("Delete a manual category that no manual is filed under")

@@ -22,7 +22,7 @@ pub enum DisplayMode {
 }
 
 /// A manual, as it is stored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Manual {
     /// What is answered of it.
@@ -31,53 +31,104 @@ pub struct Manual {
     pub owns_image: bool,
 }
 
-/// A manual, as create and update answer it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(!default, rename = "PortalManual", example = example())]
-pub struct ManualView {
-    /// Server-assigned.
-    pub id: Uuid,
-    /// Internal label used for search, never shown to guests.
-    pub nickname: String,
-    /// False hides it from every portal and keeps its assignments.
-    pub is_active: bool,
-    /// The heading it is filed under.
-    pub manual_category_id: Option<Uuid>,
-    /// Translation of the guest-facing title.
-    pub title_id: Option<Uuid>,
-    /// Translation of the guest-facing body, in Markdown.
-    pub description_id: Option<Uuid>,
-    /// What it shows.
-    pub display_mode: DisplayMode,
-    /// The custom field whose value is shown.
-    pub custom_field_id: Option<Uuid>,
-    /// A video to go with it.
-    pub video_url: Option<String>,
-    /// Staff note, never shown to guests.
-    pub internal_description: Option<String>,
-    /// The cover, where it is an image.
-    pub image_id: Option<Uuid>,
-    /// The cover, where it is an icon. An unknown name shows as a blank.
-    pub icon_name: Option<String>,
-    /// All must hold for a guest to see it; none means always visible.
-    pub visibility_rules: Vec<Rule>,
-    /// When it was made.
-    pub created_at: Moment,
-    /// When it last changed.
-    pub updated_at: Moment,
-}
+engine::resource! {
+    /// A manual, as create and update answer it.
+    #[schemars(rename = "PortalManual", example = example())]
+    pub struct ManualView {
+        /// Server-assigned.
+        id: Uuid = Uuid::nil();
 
-/// What a document of another version lacks is as it is in a new manual.
-impl Default for Manual {
-    fn default() -> Self {
-        Self::new(Uuid::nil(), String::new(), Moment::default())
+        /// Internal label used for search, never shown to guests.
+        nickname: String = String::new(),
+        /// Internal label of the manual, 1 to 200 characters and not blank; lists are searched and ordered by it, and guests never see it.
+        sent as Text200;
+
+        /// False hides it from every portal and keeps its assignments.
+        is_active: bool = false,
+        /// Whether portals show the manual where it is assigned. `false`, the default, hides it everywhere and keeps its assignments.
+        sent as bool;
+
+        /// The heading it is filed under.
+        manual_category_id: Option<Uuid> = None,
+        /// Id of the category that the manual is filed under; an unknown one is a 404. Null or left out on create: none, and guests find it
+        /// after all headings.
+        sent as Option<Uuid>;
+
+        /// Translation of the guest-facing title.
+        title_id: Option<Uuid> = None,
+        /// Id of a `manual` translation to use as the title. Null unlinks it, which is refused unless `displayMode` is `pms_variable`.
+        sent as Option<Uuid>;
+
+        /// Translation of the guest-facing body, in Markdown.
+        description_id: Option<Uuid> = None,
+        /// Id of a `manual` translation to use as the body. Null unlinks it.
+        sent as Option<Uuid>;
+
+        /// What it shows.
+        display_mode: DisplayMode = DisplayMode::MultiLingualText,
+        /// What guests see below the title: `multi_lingual_text`, the default, shows the description; `pms_variable` shows the value of a
+        /// custom field and needs `customFieldId`.
+        sent as DisplayMode;
+
+        /// The custom field whose value is shown.
+        custom_field_id: Option<Uuid> = None,
+        /// Id of the custom field whose value is shown, as `listCustomFields` gives it. Required while `displayMode` is `pms_variable`,
+        /// refused otherwise: going back takes null.
+        sent as Option<Uuid>;
+
+        /// A video to go with it.
+        video_url: Option<String> = None,
+        /// Address of a video to go with the manual, an absolute http or https URL. Null clears it.
+        sent as Option<HttpUrl>;
+
+        /// Staff note, never shown to guests.
+        internal_description: Option<String> = None,
+        /// Note for staff, up to 5000 characters, never shown to guests. Null clears it.
+        sent as Option<Text5000>;
+
+        /// The cover, where it is an image.
+        image_id: Option<Uuid> = None,
+        /// Id of an image record to use as the cover; an unknown one is a 404. It takes the icon away; null removes the image. On update
+        /// only, and not together with `iconName` or `imageUrl`.
+        sent as Option<Uuid>, by hand;
+
+        /// The cover, where it is an icon. An unknown name shows as a blank.
+        icon_name: Option<String> = None,
+        /// Icon on the cover by its name, such as `wifi`, as `searchCoverIcons` finds it; an unknown name shows a blank placeholder. It
+        /// takes the image away; null or `""` removes the icon. Not together with an image.
+        sent as Option<UpTo200>, by hand;
+
+        /// All must hold for a guest to see it; none means always visible.
+        visibility_rules: Vec<Rule> = Vec::new(),
+        /// When guests see the manual: all rules must hold for the reservation, at most one of a category. Replaces the whole set; `[]`,
+        /// the default, means always. A rule keeps the fields of its category, others are ignored.
+        sent as VisibilityRules, by hand;
+
+        /// When it was made.
+        created_at: Moment = Moment::default();
+
+        /// When it last changed.
+        updated_at: Moment = Moment::default();
     }
-}
 
-impl Default for ManualView {
-    fn default() -> Self {
-        Manual::default().answered
+    /// The writable fields of a manual.
+    #[schemars(rename = "PortalManual")]
+    pub struct ManualFields {
+        /// Title that guests read, in plain English, 1 to 200 characters; it is translated in the background. Required unless `titleId` is
+        /// given or `displayMode` is `pms_variable`; wins over `titleId`. On create only.
+        title: Option<Text200>;
+
+        /// Body that guests read, in English and Markdown, up to 5000 characters; it is translated in the background. Wins over
+        /// `descriptionId`; blank text says nothing. On create only.
+        description: Option<Text5000>;
+
+        /// Address of the image on the cover, an absolute http or https URL that is stored as given and not copied. It takes the icon away;
+        /// null or `""` removes the image. Not together with `iconName` or `imageId`.
+        image_url: Option<HttpUrlOrEmpty>;
+
+        /// Id of the one property that the new manual is assigned to; one out of reach is a 404. Null or left out: none yet, so no guest
+        /// sees it. On create only.
+        property_id: Option<Uuid>;
     }
 }
 
@@ -85,74 +136,9 @@ impl Manual {
     /// A manual as it is when nothing but its nickname is given.
     #[must_use]
     pub fn new(id: Uuid, nickname: String, now: Moment) -> Self {
-        let answered = ManualView {
-            id,
-            nickname,
-            is_active: false,
-            manual_category_id: None,
-            title_id: None,
-            description_id: None,
-            display_mode: DisplayMode::MultiLingualText,
-            custom_field_id: None,
-            video_url: None,
-            internal_description: None,
-            image_id: None,
-            icon_name: None,
-            visibility_rules: Vec::new(),
-            created_at: now,
-            updated_at: now,
-        };
+        let answered = ManualView { id, nickname, created_at: now, updated_at: now, ..ManualView::default() };
         Self { answered, owns_image: false }
     }
-}
-
-/// The writable fields of a manual.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-#[schemars(rename = "PortalManual")]
-pub struct ManualFields {
-    /// Internal label of the manual, 1 to 200 characters and not blank; lists are searched and ordered by it, and guests never see it.
-    pub nickname: Field<Text200>,
-    /// Title that guests read, in plain English, 1 to 200 characters; it is translated in the background. Required unless `titleId` is
-    /// given or `displayMode` is `pms_variable`; wins over `titleId`. On create only.
-    pub title: Field<Option<Text200>>,
-    /// Body that guests read, in English and Markdown, up to 5000 characters; it is translated in the background. Wins over
-    /// `descriptionId`; blank text says nothing. On create only.
-    pub description: Field<Option<Text5000>>,
-    /// Id of a `manual` translation to use as the title. Null unlinks it, which is refused unless `displayMode` is `pms_variable`.
-    pub title_id: Field<Option<Uuid>>,
-    /// Id of a `manual` translation to use as the body. Null unlinks it.
-    pub description_id: Field<Option<Uuid>>,
-    /// Id of the category that the manual is filed under; an unknown one is a 404. Null or left out on create: none, and guests find it
-    /// after all headings.
-    pub manual_category_id: Field<Option<Uuid>>,
-    /// What guests see below the title: `multi_lingual_text`, the default, shows the description; `pms_variable` shows the value of a
-    /// custom field and needs `customFieldId`.
-    pub display_mode: Field<DisplayMode>,
-    /// Id of the custom field whose value is shown, as `listCustomFields` gives it. Required while `displayMode` is `pms_variable`, refused
-    /// otherwise: going back takes null.
-    pub custom_field_id: Field<Option<Uuid>>,
-    /// Address of a video to go with the manual, an absolute http or https URL. Null clears it.
-    pub video_url: Field<Option<HttpUrl>>,
-    /// Note for staff, up to 5000 characters, never shown to guests. Null clears it.
-    pub internal_description: Field<Option<Text5000>>,
-    /// Icon on the cover by its name, such as `wifi`, as `searchCoverIcons` finds it; an unknown name shows a blank placeholder. It takes
-    /// the image away; null or `""` removes the icon. Not together with an image.
-    pub icon_name: Field<Option<UpTo200>>,
-    /// Address of the image on the cover, an absolute http or https URL that is stored as given and not copied. It takes the icon away;
-    /// null or `""` removes the image. Not together with `iconName` or `imageId`.
-    pub image_url: Field<Option<HttpUrlOrEmpty>>,
-    /// Id of an image record to use as the cover; an unknown one is a 404. It takes the icon away; null removes the image. On update only,
-    /// and not together with `iconName` or `imageUrl`.
-    pub image_id: Field<Option<Uuid>>,
-    /// When guests see the manual: all rules must hold for the reservation, at most one of a category. Replaces the whole set; `[]`, the
-    /// default, means always. A rule keeps the fields of its category, others are ignored.
-    pub visibility_rules: Field<VisibilityRules>,
-    /// Whether portals show the manual where it is assigned. `false`, the default, hides it everywhere and keeps its assignments.
-    pub is_active: Field<bool>,
-    /// Id of the one property that the new manual is assigned to; one out of reach is a 404. Null or left out: none yet, so no guest sees
-    /// it. On create only.
-    pub property_id: Field<Option<Uuid>>,
 }
 
 impl Creatable for ManualFields {
@@ -239,17 +225,9 @@ impl ManualFields {
         })
     }
 
-    /// Overwrites everything that was sent but texts, cover and visibility rules, which are more than a value.
-    pub fn apply(self, manual: &mut ManualView) {
-        self.nickname.apply(&mut manual.nickname);
-        self.title_id.apply(&mut manual.title_id);
-        self.description_id.apply(&mut manual.description_id);
-        self.manual_category_id.apply(&mut manual.manual_category_id);
-        self.display_mode.apply(&mut manual.display_mode);
-        self.custom_field_id.apply(&mut manual.custom_field_id);
-        self.video_url.apply_as(&mut manual.video_url);
-        self.internal_description.apply_as(&mut manual.internal_description);
-        self.is_active.apply(&mut manual.is_active);
+    /// The visibility rules that are sent, or what is wrong with several fields of them.
+    pub fn rules(&self, base: &[&str]) -> Result<Option<Vec<Rule>>, Vec<Issue>> {
+        self.visibility_rules.sent().cloned().map(|rules| rules.into_rules(base)).transpose()
     }
 }
 

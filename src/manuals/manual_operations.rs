@@ -7,9 +7,8 @@ use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Result};
 use engine::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Needs, Object, Operation};
+use engine::operation::{Basis, ById, Findings, Needs, Object, Operation};
 use http::Method;
-use jiff::Timestamp;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +16,6 @@ use uuid::Uuid;
 
 use super::manual::{Cover, Image, Manual, ManualFields, ManualView, Patch, issues};
 use super::records::{self, Covered};
-use super::rule::Rule;
 use super::texts::{DESCRIPTION, TITLE};
 use super::{categories, visible};
 use crate::records::{Kind, Property, exists, linked_from, remove_record, save_record, typed};
@@ -112,16 +110,11 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("createPortalManual", Method::POST, "/portal-manuals", Needs::Permission(ModifyGuides))
             .summary("Create a manual")
             .creates()
-            .checked(|input: Create<ManualFields>| issues_of_rules(&input.0, &[]))
-            .judged(judge_new)
+            .rules(|input: Create<ManualFields>, wrong| rules_of_new(input.0, wrong))
             .run(create),
         Operation::public("updatePortalManual", Method::PATCH, "/portal-manuals/{id}", Needs::Permission(ModifyGuides))
             .summary("Change fields of a manual")
-            .judged(|input: Update<ManualFields>, _| {
-                let mut broken = issues_of_rules(&input.data, &["data"]);
-                take_cover(&input.data, &mut broken, &["data"]);
-                broken
-            })
+            .rules(|input: Update<ManualFields>, _| rules_of_change(&input.data))
             .run(update),
     ]
 }
@@ -179,26 +172,27 @@ fn list_of_property(context: &mut Context<'_, '_>, input: OfProperty) -> Result<
     Ok(rows.into_iter().map(|covered| PlacedRow { row: covered.into(), sort_order: None }).collect())
 }
 
-/// What is wrong with the visibility rules sent.
-fn issues_of_rules(fields: &ManualFields, base: &[&str]) -> Vec<Issue> {
-    let mut broken = Vec::new();
-    take_rules(fields, &mut broken, base);
-    broken
-}
-
-/// The rules over several fields of a new manual.
-fn judge_new(input: Create<ManualFields>, wrong: &[&str]) -> Vec<Issue> {
-    let fields = input.0;
-    let mut broken = Vec::new();
-    take_cover(&fields, &mut broken, &[]);
+/// The rules over what is sent of a new manual.
+fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
+    let (mut sent, mut merged) = (Vec::new(), Vec::new());
+    take(fields.rules(&[]), &mut sent);
+    take(fields.cover(&[]), &mut merged);
     let has_title = fields.title.sent().is_some_and(Option::is_some);
-    let mut manual = Manual::new(Uuid::nil(), String::new(), Moment(Timestamp::UNIX_EPOCH)).answered;
+    let mut manual = ManualView::default();
     fields.apply(&mut manual);
     // What is shown hangs on all three, so nothing is said of it while one of them is wrong.
     if !["titleId", "displayMode", "customFieldId"].iter().any(|field| wrong.contains(field)) {
-        broken.extend(issues(&manual, has_title || manual.title_id.is_some(), "title", &[]));
+        merged.extend(issues(&manual, has_title || manual.title_id.is_some(), "title", &[]));
     }
-    broken
+    Findings { sent, merged }
+}
+
+/// The rules over what is sent to change a manual, as far as they hang on nothing stored.
+fn rules_of_change(fields: &ManualFields) -> Findings {
+    let mut merged = Vec::new();
+    take(fields.rules(&["data"]), &mut merged);
+    take(fields.cover(&["data"]), &mut merged);
+    Findings::merged(merged)
 }
 
 fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<ManualView> {
@@ -214,8 +208,8 @@ fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<
     let mut broken = check_references(context, &fields, None, title.is_some(), description.is_some(), &[])?;
 
     let mut manual = Manual::new(context.new_id(), String::new(), Moment(context.now()));
-    let cover = take_cover(&fields, &mut broken, &[]);
-    let rules = take_rules(&fields, &mut broken, &[]);
+    let cover = take(fields.cover(&[]), &mut broken);
+    let rules = take(fields.rules(&[]), &mut broken);
     fields.apply(&mut manual.answered);
     let has_title = title.is_some() || manual.answered.title_id.is_some();
     broken.extend(issues(&manual.answered, has_title, "title", &[]));
@@ -243,8 +237,8 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     let base = &["data"];
     let mut broken = check_references(context, &fields, Some(&before.answered), false, false, base)?;
     let mut manual = before.clone();
-    let cover = take_cover(&fields, &mut broken, base);
-    let rules = take_rules(&fields, &mut broken, base);
+    let cover = take(fields.cover(base), &mut broken);
+    let rules = take(fields.rules(base), &mut broken);
     fields.apply(&mut manual.answered);
     // What was broken before, by a record that is gone, does not stand in the way of another change.
     let stale = issues(&before.answered, before.answered.title_id.is_some(), "titleId", base);
@@ -300,16 +294,12 @@ fn check_references(
     translations::wrong_links(context, &title.into_iter().chain(description).collect::<Vec<_>>())
 }
 
-fn take_cover(fields: &ManualFields, broken: &mut Vec<Issue>, base: &[&str]) -> Cover {
-    fields.cover(base).unwrap_or_else(|issues| {
+/// What is said, or else nothing, and what is wrong with it among all that is.
+fn take<T: Default>(said: Result<T, Vec<Issue>>, broken: &mut Vec<Issue>) -> T {
+    said.unwrap_or_else(|issues| {
         broken.extend(issues);
-        Cover::default()
+        T::default()
     })
-}
-
-fn take_rules(fields: &ManualFields, broken: &mut Vec<Issue>, base: &[&str]) -> Option<Vec<Rule>> {
-    let rules = fields.visibility_rules.sent()?.clone();
-    rules.into_rules(base).map_err(|issues| broken.extend(issues)).ok()
 }
 
 /// Puts a cover in place. An image that was made for the manual goes when it is replaced.

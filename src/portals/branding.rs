@@ -1,57 +1,109 @@
 //! A branding: how the portals that use it look.
 
-use engine::field::{Creatable, Field, HexColor, HttpUrlOrEmpty, Name60, Text2000};
+use engine::field::{Creatable, HexColor, HttpUrlOrEmpty, Name60, Text2000};
 use engine::moment::Moment;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A portal branding, as it is stored and answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(!default, rename = "PortalBranding", example = example())]
-pub struct Branding {
-    /// Server-assigned.
-    pub id: Uuid,
-    /// Shown in portal headers; not unique.
-    pub name: String,
-    /// Internal label.
-    pub nickname: Option<String>,
-    /// Six-digit hex.
-    pub text_color: String,
-    /// Six-digit hex.
-    pub primary_color: String,
-    /// Six-digit hex.
-    pub secondary_color: String,
-    /// Six-digit hex; null means the default white page.
-    pub background_color: Option<String>,
-    /// Six-digit hex.
-    pub footer_color: String,
-    /// The logo for dark headers.
-    pub logo_white_url: Option<String>,
-    /// A link in the footer.
-    pub facebook_url: Option<String>,
-    /// A link in the footer.
-    pub linkedin_url: Option<String>,
-    /// A link in the footer.
-    pub instagram_url: Option<String>,
-    /// At most one in the organization.
-    pub is_default: bool,
-    /// Deprecated; always false.
-    pub show_powered_by: bool,
-    /// The domain the branding is served on; null means the default domain.
-    pub custom_url_id: Option<Uuid>,
-    /// Translation of the callout.
-    pub callout_message_id: Option<Uuid>,
-    /// When it last changed.
-    pub updated_at: Moment,
-}
+engine::resource! {
+    /// A portal branding, as it is stored and answered.
+    #[schemars(rename = "PortalBranding", example = example())]
+    pub struct Branding {
+        /// Server-assigned.
+        id: Uuid = Uuid::nil();
 
-/// What a document of another version lacks is as it is in a new branding.
-impl Default for Branding {
-    fn default() -> Self {
-        Self::new(Uuid::nil(), String::new(), Moment::default())
+        /// Shown in portal headers; not unique.
+        name: String = String::new(),
+        /// Name shown in the header of the portals that use the branding, 1 to 60 characters and not blank. Several brandings may have the
+        /// same.
+        sent as Name60;
+
+        /// Internal label.
+        nickname: Option<String> = None,
+        /// Internal label of the branding, 1 to 60 characters and not blank. It can be changed, not cleared.
+        sent as Name60;
+
+        /// Six-digit hex.
+        text_color: String = "#1A1A1A".into(),
+        /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six. Default `#1A1A1A`.
+        sent as HexColor;
+
+        /// Six-digit hex.
+        primary_color: String = "#2563EB".into(),
+        /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are stored as six. Default `#2563EB`.
+        sent as HexColor;
+
+        /// Six-digit hex.
+        secondary_color: String = "#64748B".into(),
+        /// Colour of what stands beside the primary one, as `#` and three or six hexadecimal digits; three are stored as six. Default
+        /// `#64748B`.
+        sent as HexColor;
+
+        /// Six-digit hex; null means the default white page.
+        background_color: Option<String> = None,
+        /// Colour of the page behind everything, as `#` and three or six hexadecimal digits; three are stored as six. Null or left out on
+        /// create: the default white page.
+        sent as Option<HexColor>;
+
+        /// Six-digit hex.
+        footer_color: String = "#F8FAFC".into(),
+        /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as six. Default `#F8FAFC`.
+        sent as HexColor;
+
+        /// The logo for dark headers.
+        logo_white_url: Option<String> = None,
+        /// Address of the logo for dark headers, an absolute http or https URL. `""` or null clears it.
+        sent as Option<HttpUrlOrEmpty>;
+
+        /// A link in the footer.
+        facebook_url: Option<String> = None,
+        /// Address of the host's Facebook page, an absolute http or https URL. `""` or null clears it.
+        sent as Option<HttpUrlOrEmpty>;
+
+        /// A link in the footer.
+        linkedin_url: Option<String> = None,
+        /// Address of the host's LinkedIn page, an absolute http or https URL. `""` or null clears it.
+        sent as Option<HttpUrlOrEmpty>;
+
+        /// A link in the footer.
+        instagram_url: Option<String> = None,
+        /// Address of the host's Instagram page, an absolute http or https URL. `""` or null clears it.
+        sent as Option<HttpUrlOrEmpty>;
+
+        /// At most one in the organization.
+        is_default: bool = false,
+        /// Whether portals with no branding of their own use this one. `true` takes the flag from the branding that has it, `false` on the
+        /// default branding is a 409; default `false`.
+        sent as bool, by hand;
+
+        /// Deprecated; always false.
+        show_powered_by: bool = false,
+        /// Deprecated: accepted, ignored, and always read as `false`.
+        sent as Option<bool>, by hand;
+
+        /// The domain the branding is served on; null means the default domain.
+        custom_url_id: Option<Uuid> = None,
+        /// Id of the custom URL whose domain the branding is served on, as `listCustomUrls` gives it; it must be a guest-portal URL. Null
+        /// or left out on create: the default domain.
+        sent as Option<Uuid>;
+
+        /// Translation of the callout.
+        callout_message_id: Option<Uuid> = None,
+        /// Id of a `portal_branding` translation: the message that guests see at the head of their portal. Null unlinks it; where
+        /// `calloutMessage` is sent too, that text wins.
+        sent as Option<Uuid>;
+
+        /// When it last changed.
+        updated_at: Moment = Moment::default();
+    }
+
+    /// The writable fields of a branding.
+    #[schemars(rename = "PortalBranding")]
+    pub struct BrandingFields {
+        /// Message that guests see at the head of their portal, in English, up to 2000 characters; it is translated in the background. On
+        /// create only; blank text says nothing.
+        callout_message: Option<Text2000>;
     }
 }
 
@@ -59,72 +111,8 @@ impl Branding {
     /// A branding as it is when nothing but its name is given.
     #[must_use]
     pub fn new(id: Uuid, name: String, now: Moment) -> Self {
-        Self {
-            id,
-            name,
-            nickname: None,
-            text_color: "#1A1A1A".into(),
-            primary_color: "#2563EB".into(),
-            secondary_color: "#64748B".into(),
-            background_color: None,
-            footer_color: "#F8FAFC".into(),
-            logo_white_url: None,
-            facebook_url: None,
-            linkedin_url: None,
-            instagram_url: None,
-            is_default: false,
-            show_powered_by: false,
-            custom_url_id: None,
-            callout_message_id: None,
-            updated_at: now,
-        }
+        Self { id, name, updated_at: now, ..Self::default() }
     }
-}
-
-/// The writable fields of a branding.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-#[schemars(rename = "PortalBranding")]
-pub struct BrandingFields {
-    /// Name shown in the header of the portals that use the branding, 1 to 60 characters and not blank. Several brandings may have the
-    /// same.
-    pub name: Field<Name60>,
-    /// Internal label of the branding, 1 to 60 characters and not blank. It can be changed, not cleared.
-    pub nickname: Field<Name60>,
-    /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six. Default `#1A1A1A`.
-    pub text_color: Field<HexColor>,
-    /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are stored as six. Default `#2563EB`.
-    pub primary_color: Field<HexColor>,
-    /// Colour of what stands beside the primary one, as `#` and three or six hexadecimal digits; three are stored as six. Default
-    /// `#64748B`.
-    pub secondary_color: Field<HexColor>,
-    /// Colour of the page behind everything, as `#` and three or six hexadecimal digits; three are stored as six. Null or left out on
-    /// create: the default white page.
-    pub background_color: Field<Option<HexColor>>,
-    /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as six. Default `#F8FAFC`.
-    pub footer_color: Field<HexColor>,
-    /// Address of the logo for dark headers, an absolute http or https URL. `""` or null clears it.
-    pub logo_white_url: Field<Option<HttpUrlOrEmpty>>,
-    /// Address of the host's Facebook page, an absolute http or https URL. `""` or null clears it.
-    pub facebook_url: Field<Option<HttpUrlOrEmpty>>,
-    /// Address of the host's LinkedIn page, an absolute http or https URL. `""` or null clears it.
-    pub linkedin_url: Field<Option<HttpUrlOrEmpty>>,
-    /// Address of the host's Instagram page, an absolute http or https URL. `""` or null clears it.
-    pub instagram_url: Field<Option<HttpUrlOrEmpty>>,
-    /// Whether portals with no branding of their own use this one. `true` takes the flag from the branding that has it, `false` on the
-    /// default branding is a 409; default `false`.
-    pub is_default: Field<bool>,
-    /// Deprecated: accepted, ignored, and always read as `false`.
-    pub show_powered_by: Field<Option<bool>>,
-    /// Id of the custom URL whose domain the branding is served on, as `listCustomUrls` gives it; it must be a guest-portal URL. Null or
-    /// left out on create: the default domain.
-    pub custom_url_id: Field<Option<Uuid>>,
-    /// Id of a `portal_branding` translation: the message that guests see at the head of their portal. Null unlinks it; where
-    /// `calloutMessage` is sent too, that text wins.
-    pub callout_message_id: Field<Option<Uuid>>,
-    /// Message that guests see at the head of their portal, in English, up to 2000 characters; it is translated in the background. On
-    /// create only; blank text says nothing.
-    pub callout_message: Field<Option<Text2000>>,
 }
 
 impl Creatable for BrandingFields {
@@ -136,47 +124,11 @@ impl Creatable for BrandingFields {
     }
 }
 
-impl BrandingFields {
-    /// Overwrites everything that was sent but `isDefault` and the callout's text, which concern more than this branding.
-    pub fn apply(self, branding: &mut Branding) {
-        let color = |sent: Field<HexColor>, target: &mut String| {
-            if let Some(color) = sent.into_sent() {
-                *target = color.expanded();
-            }
-        };
-        let link = |sent: Field<Option<HttpUrlOrEmpty>>, target: &mut Option<String>| {
-            if let Some(url) = sent.into_sent() {
-                *target = url.map(|url| url.0).filter(|url| !url.is_empty());
-            }
-        };
-        self.name.apply(&mut branding.name);
-        if let Some(nickname) = self.nickname.into_sent() {
-            branding.nickname = Some(nickname.0);
-        }
-        color(self.text_color, &mut branding.text_color);
-        color(self.primary_color, &mut branding.primary_color);
-        color(self.secondary_color, &mut branding.secondary_color);
-        color(self.footer_color, &mut branding.footer_color);
-        if let Some(background) = self.background_color.into_sent() {
-            branding.background_color = background.map(HexColor::expanded);
-        }
-        link(self.logo_white_url, &mut branding.logo_white_url);
-        link(self.facebook_url, &mut branding.facebook_url);
-        link(self.linkedin_url, &mut branding.linkedin_url);
-        link(self.instagram_url, &mut branding.instagram_url);
-        self.custom_url_id.apply(&mut branding.custom_url_id);
-        self.callout_message_id.apply(&mut branding.callout_message_id);
-    }
-}
-
+/// As it is published: with a callout.
 fn example() -> Value {
-    json!({
-        "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Mar", "nickname": null, "textColor": "#1A1A1A",
-        "primaryColor": "#0E7490", "secondaryColor": "#64748B", "backgroundColor": null, "footerColor": "#F8FAFC",
-        "logoWhiteUrl": null, "facebookUrl": null, "linkedinUrl": null, "instagramUrl": null, "isDefault": false,
-        "showPoweredBy": false, "customUrlId": null, "calloutMessageId": "0192f0c1-2345-7abc-8def-0123456789ac",
-        "updatedAt": "2026-11-21T09:30:00.000Z",
-    })
+    let [id, callout] = [0xab, 0xac].map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));
+    let branding = Branding::new(id, "Casa Mar".into(), Moment(Timestamp::constant(1_795_253_400, 0)));
+    json!(Branding { primary_color: "#0E7490".into(), callout_message_id: Some(callout), ..branding })
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("createPortal", Method::POST, "/portals", Needs::Permission(ModifyProperties))
             .summary("Create a portal; it serves no property until assigned")
             .creates()
-            .judged(|input: Create<PortalFields>, wrong| input.0.contact_issue(wrong).into_iter().collect())
+            .rules(|input: Create<PortalFields>, wrong| input.0.rules(wrong))
             .run(create),
         Operation::public("updatePortal", Method::PATCH, "/portals/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a portal")
@@ -137,7 +137,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<PortalFields>) -> Result<
     check_permissions(context, &changes, becomes_default)?;
 
     let mut portal = base;
-    fields.apply(&mut portal, &context.organization.settings.country);
+    fields.apply(&mut portal);
     check_name(context, &portal)?;
     if let Some(issue) = contact_issue(&portal, method_sent, &[]) {
         return Err(Error::issues(vec![issue]));
@@ -165,7 +165,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<
         return Err(Error::conflict("The portal has changed since it was read."));
     }
     let mut portal = before.clone();
-    fields.apply(&mut portal, &context.organization.settings.country);
+    fields.apply(&mut portal);
     if portal.name != before.name {
         check_name(context, &portal)?;
     }

@@ -1,210 +1,23 @@
-//! The writable fields of a step, and the rules on them together (spec: createPrecheckStep, updatePrecheckStep).
-
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+//! What a request says of a step, and the rules on its fields together (spec: createPrecheckStep, updatePrecheckStep).
 
 use engine::error::Issue;
-use engine::field::{Age, Cents, Count, Creatable, Field, Language, Text200, Text50000, UpTo200};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
+use engine::field::Creatable;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::identity::{IdentityFlagPolicy, needs_minimum_age};
-use super::question::QuestionInput;
-use super::step::{AgreementType, PricingBasis, Step, StepType};
+use super::identity::needs_minimum_age;
+use super::step::{Step, StepFields, StepType};
 use super::targeting::InclusionType;
 
-/// The writable fields of a step.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-#[schemars(rename = "PrecheckStep")]
-pub struct StepFields {
-    /// Internal label of the step, 1 to 200 characters and not blank, never shown to guests. It cannot be cleared.
-    pub nickname: Field<Text200>,
-    /// What the step asks of guests; decides which of the other fields have an effect. Locked once a guest has saved an answer to the step:
-    /// 409, so deactivate it and create another.
-    pub step_type: Field<StepType>,
-    /// Whether the portals that the step reaches show it. Default `false`; an active step must have what its type needs, such as a text to
-    /// agree to, questions or fees.
-    pub is_active: Field<bool>,
-    /// Deprecated copy of `isActive`: `false` switches the step off whatever `isActive` says, `true` has no effect.
-    pub is_enabled: Field<bool>,
-    /// Zero-based position among the steps; with a portal's automatic order it decides only within the group of its type. Null or left out
-    /// on create: last.
-    pub sort_order: Field<Option<Count>>,
-    /// Heading that guests read, up to 200 characters. The first one of a step must be English; null restores the built-in title of the
-    /// type. An update that sends it needs `modify_tasks`; not together with `displayTitleMlTextId`.
-    pub display_title: Field<Option<Text200>>,
-    /// Language of the text in `displayTitle`, as a BCP 47 tag. Left out: English, and the other languages are translated anew; named: that
-    /// language alone is set. Refused without a text.
-    pub display_title_language: Field<Option<Language>>,
-    /// Id of a `precheck_step_detail` translation to use as the heading, in place of `displayTitle`. Null restores the built-in title of
-    /// the type; a change needs `modify_tasks`.
-    pub display_title_ml_text_id: Field<Option<Uuid>>,
-    /// For `additional_questions`, `document_upload` and `damage_deposit`: whether a flagged submission is held for staff; `false` lets it
-    /// complete on its own. Default `true`.
-    pub is_manual_review_enabled: Field<bool>,
-    /// For `identity_check`: what follows where a check finds something, by the check's name. `ignore` skips the check, `review` sends the
-    /// guest to the team, `fail` lets the guest retake once first; a check left out keeps its default, null clears every override.
-    /// Write-only.
-    pub identity_flag_policy: Field<Option<IdentityFlagPolicy>>,
-    /// For `identity_check`: age in years below which `guest_underage` finds something. It must be set whenever that check is not `ignore`;
-    /// write-only.
-    pub minimum_guest_age: Field<Option<Age>>,
-    /// Accepted for compatibility; it enforces nothing. Use `identityFlagPolicy`, check `no_face_on_document`.
-    pub is_photo_id_required: Field<Option<bool>>,
-    /// For `authority_reporting` with one specific filing provider: whether that provider mails the lead guest information about the
-    /// property. Default `false`; ignored for other providers; write-only.
-    pub is_authority_provider_property_info_email_enabled: Field<bool>,
-    /// For `additional_questions`: what is asked, in order; replaces the whole list. A question sent with its `id` is kept with its
-    /// answers, one without is created, one left out is deleted; `[]` clears the list. At most 100.
-    #[schemars(length(max = 100))]
-    pub questions: Field<Vec<QuestionInput>>,
-    /// For `mandatory_fee`: ids of the fee products that the guest pays for, as `listFeeProducts` gives them; replaces the whole list. An
-    /// active step needs at least one.
-    #[schemars(length(max = 1000))]
-    pub fee_product_ids: Field<Vec<Uuid>>,
-    /// Shortest stay in nights that gets the step, not above `maxLos`. 0, the default, means no minimum.
-    pub min_los: Field<Count>,
-    /// Longest stay in nights that gets the step, not below `minLos`. 1000, the default, means no maximum.
-    pub max_los: Field<Count>,
-    /// Least number of days between booking and check-in for which the step is shown, not above `leadTimeMaxDays`. Null, the default, means
-    /// no bound.
-    pub lead_time_min_days: Field<Option<Count>>,
-    /// Greatest number of days between booking and check-in for which the step is shown, not below `leadTimeMinDays`. Null, the default,
-    /// means no bound.
-    pub lead_time_max_days: Field<Option<Count>>,
-    /// How booking channels decide: `all_except_selected` hides the step for those in `excludedSources`, `only_selected` shows it only for
-    /// those in `includedSourcesReturning`. Null, the default: channels do not matter.
-    pub inclusion_type: Field<Option<InclusionType>>,
-    /// Booking channels, such as `direct`, whose guests do not get the step while `inclusionType` is `all_except_selected`. Null, the
-    /// default: none; at most 100.
-    #[schemars(length(max = 100))]
-    pub excluded_sources: Field<Option<Vec<Text200>>>,
-    /// Booking channels, such as `direct`, whose guests alone get the step while `inclusionType` is `only_selected`, which needs at least
-    /// one. Null, the default: none; at most 100.
-    #[schemars(length(max = 100))]
-    pub included_sources_returning: Field<Option<Vec<Text200>>>,
-    /// Whether guests who stayed before skip the step. Default `false`.
-    pub is_returning_guest_excluded: Field<bool>,
-    /// Whether every guest gets the step, all rules on length of stay, lead time, channels and returning guests ignored; it still has to be
-    /// assigned. Default `false`.
-    pub is_always_shown: Field<bool>,
-    /// For `damage_deposit`: amount in cents of the deposit that goes with the damage waiver. Null, the default: no amount is set.
-    pub damage_waiver_deposit_amount_cents: Field<Option<Cents>>,
-    /// For `damage_deposit`: whether the guest may take one of the organization's damage waivers in place of a deposit. Default `false`.
-    pub is_damage_waiver_enabled: Field<bool>,
-    /// For `damage_deposit`: the most that the damage waiver covers, in cents. Null, the default: no cap is set.
-    pub damage_waiver_cap_cents: Field<Option<Cents>>,
-    /// For `damage_deposit`: shortest stay in nights for which the damage waiver is offered. 0, the default, means any stay.
-    pub damage_waiver_min_los: Field<Count>,
-    /// For `damage_deposit`: whether the damage waiver's price is for each night (`per_night`, the default) or for the whole stay
-    /// (`per_stay`).
-    pub damage_waiver_pricing_basis: Field<PricingBasis>,
-    /// For `damage_deposit`: whether a guest can be let off the damage waiver. Default `false`.
-    pub is_damage_waiver_waivable: Field<bool>,
-    /// For `damage_deposit`: id of the payment account that the damage waiver is charged on, as `listPaymentAccounts` gives it. Null: the
-    /// organization's active default account; one that is unknown or inactive is a 404.
-    pub damage_waiver_payment_account_id: Field<Option<Uuid>>,
-    /// Id of a `precheck_step_detail` translation: what stands below the heading of a `damage_deposit` step. Null unlinks it; a change
-    /// needs `modify_tasks`.
-    pub damage_deposit_subtitle_ml_text_id: Field<Option<Uuid>>,
-    /// For `damage_deposit`: amount of the security deposit in cents. Null, the default: no amount is set.
-    pub security_deposit_amount_cents: Field<Option<Cents>>,
-    /// For `damage_deposit`: whether a security deposit is taken. Default `false`.
-    pub is_security_deposit_enabled: Field<bool>,
-    /// For `damage_deposit`: how many days before check-in the security deposit is taken. Null, the default: no day is set.
-    pub security_deposit_days_before_checkin: Field<Option<Count>>,
-    /// For `damage_deposit`: how many days after check-out the security deposit is released. Default 3.
-    pub security_deposit_release_days_after_checkout: Field<Count>,
-    /// For `damage_deposit`: id of the payment account that the security deposit is charged on, as `listPaymentAccounts` gives it. Null:
-    /// the organization's active default account; one that is unknown or inactive is a 404.
-    pub security_deposit_payment_account_id: Field<Option<Uuid>>,
-    /// Id of a `precheck_step_detail` translation: what stands below the security deposit of a `damage_deposit` step. Null unlinks it; a
-    /// change needs `modify_tasks`.
-    pub security_deposit_subtitle_ml_text_id: Field<Option<Uuid>>,
-    /// For `agreement`: how the agreement is given and signed: a `template`, a `text`, or by the first (`esign_a`) or second (`esign_b`)
-    /// electronic-signature provider. Null, the default: not said.
-    pub agreement_type: Field<Option<AgreementType>>,
-    /// For `agreement`: the text that the guest agrees to, up to 50,000 characters, the same in every language;
-    /// `contractTemplateTextMlTextId` goes before it. Null clears it; write-only.
-    pub contract_template_text: Field<Option<Text50000>>,
-    /// Id of a `precheck_step_detail` translation: the text that the guest of an `agreement` step agrees to, in the guest's language. Null
-    /// unlinks it; a change needs `modify_tasks`.
-    pub contract_template_text_ml_text_id: Field<Option<Uuid>>,
-    /// For `agreement` with `esign_a`: the document's template at the first electronic-signature provider, by that provider's own id. Null
-    /// clears it.
-    pub esign_a_template_id: Field<Option<Text200>>,
-    /// Id of a `precheck_step_detail` translation: the title over a signature by the first electronic-signature provider. Null unlinks it;
-    /// a change needs `modify_tasks`.
-    pub esign_a_title_ml_text_id: Field<Option<Uuid>>,
-    /// Id of a `precheck_step_detail` translation: what stands below the title over a signature by the first electronic-signature provider.
-    /// Null unlinks it; a change needs `modify_tasks`.
-    pub esign_a_subtitle_ml_text_id: Field<Option<Uuid>>,
-    /// For `agreement` with `esign_b`: the document's template at the second electronic-signature provider, by that provider's own id. Null
-    /// clears it.
-    pub esign_b_template_id: Field<Option<Text200>>,
-    /// Id of a `precheck_step_detail` translation: the heading over a signature by the second electronic-signature provider. Null unlinks
-    /// it; a change needs `modify_tasks`.
-    pub esign_b_heading_ml_text_id: Field<Option<Uuid>>,
-    /// Id of a `precheck_step_detail` translation: what stands below the heading over a signature by the second electronic-signature
-    /// provider. Null unlinks it; a change needs `modify_tasks`.
-    pub esign_b_subtitle_ml_text_id: Field<Option<Uuid>>,
-    /// For `agreement`: whether the guest has to sign. Default `false`.
-    pub is_mandatory_signing: Field<bool>,
-    /// For `mandatory_fee`: id of the payment account that the fees are charged on, as `listPaymentAccounts` gives it; write-only. Null:
-    /// the organization's active default account; one that is unknown or inactive is a 404.
-    pub fees_payment_account_id: Field<Option<Uuid>>,
-    /// Id of a `precheck_step_detail` translation: what guests read about the step, below its heading. Write-only; null unlinks it; a
-    /// change needs `modify_tasks`.
-    pub guest_description_ml_text_id: Field<Option<Uuid>>,
-    /// For `agreement`: what fields of the document at the electronic-signature provider are filled in with beforehand, a text by the name
-    /// of each field. At most 100; null clears them; write-only.
-    pub esign_prefill_values: Field<Option<PrefillValues>>,
-    /// For `background_check`: id of the account at the background-check provider, as `listBackgroundCheckAccounts` gives it. An active
-    /// step needs one; an unknown one is a 404; write-only.
-    pub background_check_account_id: Field<Option<Uuid>>,
-    /// For `your_details` and `other_guests`: what each guest has to tell, such as `firstName`, `birthDate` or `documentNumber`; another
-    /// name is asked as a line of text. Null or `[]` requires nothing; at most 100; write-only.
-    #[schemars(length(max = 100))]
-    pub required_guest_fields: Field<Option<Vec<UpTo200>>>,
-    /// For `document_upload` and `identity_check`: the sorts of documents that the guest has to upload, by names of your own. Null or `[]`
-    /// requires none in particular; at most 100; write-only.
-    #[schemars(length(max = 100))]
-    pub required_document_types: Field<Option<Vec<UpTo200>>>,
-    /// For `authority_reporting`: name of the provider that guests are reported to the authorities through. Null clears it; write-only.
-    pub authority_provider: Field<Option<UpTo200>>,
-}
-
-/// What the fields of an electronic signature are filled in with beforehand, by their names.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(transparent)]
-pub struct PrefillValues(BTreeMap<String, String>);
-
-impl JsonSchema for PrefillValues {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "PrefillValues".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({
-            "type": "object",
-            "maxProperties": 100,
-            "propertyNames": { "type": "string", "maxLength": 200 },
-            "additionalProperties": { "type": "string", "maxLength": 1000 },
-        })
-    }
-}
-
-impl From<PrefillValues> for BTreeMap<String, String> {
-    fn from(values: PrefillValues) -> Self {
-        values.0
-    }
+/// Texts by the names of the fields that they fill in, or null.
+pub(super) fn prefill_values(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": ["object", "null"],
+        "maxProperties": 100,
+        "propertyNames": { "type": "string", "maxLength": 200 },
+        "additionalProperties": { "type": "string", "maxLength": 1000 },
+    })
 }
 
 impl Creatable for StepFields {
@@ -252,77 +65,13 @@ impl StepFields {
         }
     }
 
-    /// Overwrites everything that was sent but the heading's text and the questions, which are more than a value.
-    pub fn apply(self, step: &mut Step) {
-        fn texts<T: Into<String>>(field: Field<Option<Vec<T>>>, target: &mut Option<Vec<String>>) {
-            if let Some(value) = field.into_sent() {
-                *target = value.map(|texts| texts.into_iter().map(Into::into).collect());
-            }
-        }
-        self.nickname.apply(&mut step.nickname);
-        self.step_type.apply(&mut step.step_type);
-        self.is_active.apply(&mut step.is_active);
-        if self.is_enabled.sent() == Some(&false) {
+    /// Overwrites what was sent, and switches off by the deprecated field as well.
+    pub fn apply_with_deprecated(self, step: &mut Step) {
+        let is_switched_off = self.is_enabled.sent() == Some(&false);
+        self.apply(step);
+        if is_switched_off {
             step.is_active = false;
         }
-        self.sort_order.apply_as(&mut step.sort_order);
-        self.display_title_ml_text_id.apply(&mut step.display_title_ml_text_id);
-        self.is_manual_review_enabled.apply(&mut step.is_manual_review_enabled);
-        if let Some(ids) = self.fee_product_ids.into_sent() {
-            step.fee_product_ids = ids;
-        }
-
-        let rules = &mut step.targeting;
-        self.min_los.apply(&mut rules.min_los);
-        self.max_los.apply(&mut rules.max_los);
-        self.lead_time_min_days.apply_as(&mut rules.lead_time_min_days);
-        self.lead_time_max_days.apply_as(&mut rules.lead_time_max_days);
-        self.inclusion_type.apply(&mut rules.inclusion_type);
-        texts(self.excluded_sources, &mut rules.excluded_sources);
-        texts(self.included_sources_returning, &mut rules.included_sources_returning);
-        self.is_returning_guest_excluded.apply(&mut rules.is_returning_guest_excluded);
-        self.is_always_shown.apply(&mut rules.is_always_shown);
-
-        let charges = &mut step.charges;
-        self.damage_waiver_deposit_amount_cents.apply_as(&mut charges.damage_waiver_deposit_amount_cents);
-        self.is_damage_waiver_enabled.apply(&mut charges.is_damage_waiver_enabled);
-        self.damage_waiver_cap_cents.apply_as(&mut charges.damage_waiver_cap_cents);
-        self.damage_waiver_min_los.apply(&mut charges.damage_waiver_min_los);
-        self.damage_waiver_pricing_basis.apply(&mut charges.damage_waiver_pricing_basis);
-        self.is_damage_waiver_waivable.apply(&mut charges.is_damage_waiver_waivable);
-        self.damage_waiver_payment_account_id.apply(&mut charges.damage_waiver_payment_account_id);
-        self.damage_deposit_subtitle_ml_text_id.apply(&mut charges.damage_deposit_subtitle_ml_text_id);
-        self.security_deposit_amount_cents.apply_as(&mut charges.security_deposit_amount_cents);
-        self.is_security_deposit_enabled.apply(&mut charges.is_security_deposit_enabled);
-        self.security_deposit_days_before_checkin.apply_as(&mut charges.security_deposit_days_before_checkin);
-        self.security_deposit_release_days_after_checkout.apply(&mut charges.security_deposit_release_days_after_checkout);
-        self.security_deposit_payment_account_id.apply(&mut charges.security_deposit_payment_account_id);
-        self.security_deposit_subtitle_ml_text_id.apply(&mut charges.security_deposit_subtitle_ml_text_id);
-
-        let agreement = &mut step.agreement;
-        self.agreement_type.apply(&mut agreement.agreement_type);
-        self.contract_template_text_ml_text_id.apply(&mut agreement.contract_template_text_ml_text_id);
-        self.esign_a_template_id.apply_as(&mut agreement.esign_a_template_id);
-        self.esign_a_title_ml_text_id.apply(&mut agreement.esign_a_title_ml_text_id);
-        self.esign_a_subtitle_ml_text_id.apply(&mut agreement.esign_a_subtitle_ml_text_id);
-        self.esign_b_template_id.apply_as(&mut agreement.esign_b_template_id);
-        self.esign_b_heading_ml_text_id.apply(&mut agreement.esign_b_heading_ml_text_id);
-        self.esign_b_subtitle_ml_text_id.apply(&mut agreement.esign_b_subtitle_ml_text_id);
-        self.is_mandatory_signing.apply(&mut agreement.is_mandatory_signing);
-
-        let write_only = &mut step.write_only;
-        self.identity_flag_policy.apply(&mut write_only.identity_flag_policy);
-        self.minimum_guest_age.apply_as(&mut write_only.minimum_guest_age);
-        self.is_photo_id_required.apply(&mut write_only.is_photo_id_required);
-        self.is_authority_provider_property_info_email_enabled.apply(&mut write_only.is_authority_provider_property_info_email_enabled);
-        self.fees_payment_account_id.apply(&mut write_only.fees_payment_account_id);
-        self.guest_description_ml_text_id.apply(&mut write_only.guest_description_ml_text_id);
-        self.contract_template_text.apply_as(&mut write_only.contract_template_text);
-        self.esign_prefill_values.apply_as(&mut write_only.esign_prefill_values);
-        self.background_check_account_id.apply(&mut write_only.background_check_account_id);
-        texts(self.required_guest_fields, &mut write_only.required_guest_fields);
-        texts(self.required_document_types, &mut write_only.required_document_types);
-        self.authority_provider.apply_as(&mut write_only.authority_provider);
     }
 
     /// Which ends of a window were sent: where the blame for turning it around lies.
@@ -454,7 +203,7 @@ mod tests {
             (json!({ "isActive": true, "isEnabled": true }), true),
         ] {
             let mut step = step(StepType::YourDetails);
-            fields(body.clone()).apply(&mut step);
+            fields(body.clone()).apply_with_deprecated(&mut step);
             assert_eq!(step.is_active, is_active, "{body}");
         }
     }

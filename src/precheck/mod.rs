@@ -20,8 +20,8 @@ pub use identity::{FlagAction, actions as identity_actions};
 pub use order::{SortKey, compare};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
 pub(crate) use records::{all, among, mark_used, one};
-pub use step::{Step, StepSettings, StepType};
-pub use targeting::{StayFacts, Targeting, Verdict, days, decide};
+pub use step::{Step, StepSettings, StepType, Targeting};
+pub use targeting::{StayFacts, Verdict, days, decide};
 pub(crate) use visible::{check_exists, visible_ids};
 
 use engine::chapter::Chapter;

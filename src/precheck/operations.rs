@@ -5,16 +5,15 @@ use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Result};
 use engine::field::{Create, Update};
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Needs, Object, Operation};
+use engine::operation::{Basis, ById, Findings, Needs, Object, Operation};
 use http::Method;
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::fields::{SentEnds, StepFields, Title, issues, missing_configuration};
+use super::fields::{self, SentEnds, Title, missing_configuration};
 use super::question::{self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo};
-use super::step::{self, Agreement, Core, Step, StepType, Written};
+use super::step::{self, Agreement, Core, Step, StepFields, StepType, Written};
 use super::{records, visible};
 use crate::records::{Kind, Record, all_exist, list_all, typed};
 use crate::translations::{self, ENGLISH, Link, Others, SourceTable, Writer, Writing};
@@ -70,15 +69,11 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
             .summary("Create a step; it is assigned to nothing yet")
             .creates()
-            .checked(|input: Create<StepFields>| issues_of_sent_questions(&input.0, true, &[]))
-            .judged(judge_new)
+            .rules(|input: Create<StepFields>, wrong| rules(input.0, wrong, RequestShape::CREATE))
             .run(create),
         Operation::public("updatePrecheckStep", Method::PATCH, "/precheck-steps/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a step")
-            .judged(|input: Update<StepFields>, wrong| {
-                let questions = issues_of_sent_questions(&input.data, false, &["data"]);
-                questions.into_iter().chain(issue_of_title(&input.data, wrong, false, &["data"])).collect()
-            })
+            .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, RequestShape::UPDATE))
             .run(update),
     ]
 }
@@ -97,34 +92,28 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
     })
 }
 
-/// The rules over several fields of a new step, without those that need the organization.
-fn judge_new(input: Create<StepFields>, wrong: &[&str]) -> Vec<Issue> {
-    let fields = input.0;
-    let title = issue_of_title(&fields, wrong, true, &[]);
-    let sent = fields.sent_ends();
-    let step_type = fields.step_type.sent().copied().unwrap_or(StepType::Main);
-    let mut step = Step::new(Uuid::nil(), step_type, String::new(), Moment(Timestamp::UNIX_EPOCH));
-    fields.apply(&mut step);
-    issues(&step, sent, &[]).into_iter().chain(title).collect()
+/// The rules over what is sent of a step. A new one is judged whole, of another what hangs on nothing stored.
+fn rules(sent: StepFields, wrong: &[&str], RequestShape { is_create, base }: RequestShape) -> Findings {
+    let questions = sent.questions.sent().map(Vec::as_slice).unwrap_or_default();
+    let questions = below_questions_all(question::issues_alone(questions, is_create), base);
+    let title = if wrong.contains(&"displayTitle") { None } else { sent.title(is_create, base).err() };
+    if !is_create {
+        return Findings::merged(questions.into_iter().chain(title));
+    }
+    let sent_ends = sent.sent_ends();
+    let mut step = new_step(Uuid::nil(), &sent, Moment::default());
+    sent.apply(&mut step);
+    Findings { sent: questions, merged: fields::issues(&step, sent_ends, base).into_iter().chain(title).collect() }
 }
 
-/// What is wrong with how a heading is said, unless its text is wrong in itself.
-fn issue_of_title(fields: &StepFields, wrong: &[&str], is_create: bool, base: &[&str]) -> Option<Issue> {
-    if wrong.contains(&"displayTitle") { None } else { fields.title(is_create, base).err() }
-}
-
-/// What is wrong with the questions sent, whatever is stored.
-fn issues_of_sent_questions(fields: &StepFields, is_create: bool, base: &[&str]) -> Vec<Issue> {
-    let sent = fields.questions.sent().map(Vec::as_slice).unwrap_or_default();
-    below_questions_all(question::issues_alone(sent, is_create), base)
+/// A step as it is when nothing but its type is given, which the schema requires.
+fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
+    Step::new(id, fields.step_type.sent().copied().unwrap_or(StepType::Main), String::new(), now)
 }
 
 fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Written> {
-    let (id, now) = (context.new_id(), Moment(context.now()));
-    // Both are required: the schema has seen to it.
-    let step_type = input.0.step_type.sent().copied().unwrap_or(StepType::Main);
-    let before = Step::new(id, step_type, String::new(), now);
-    let draft = Draft::new(context, input.0, &before, RequestShape { is_create: true, base: &[] })?;
+    let before = new_step(context.new_id(), &input.0, Moment(context.now()));
+    let draft = Draft::new(context, input.0, &before, RequestShape::CREATE)?;
     if draft.links_new_question_text {
         context.require(Permission::ModifyTasks)?;
     }
@@ -136,7 +125,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Wr
 fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Written> {
     let (before, is_used) = records::find(context, input.id)?.ok_or_else(not_found)?;
     let serves_others = visible::check(context, before.id)?;
-    let mut draft = Draft::new(context, input.data, &before, RequestShape { is_create: false, base: &["data"] })?;
+    let mut draft = Draft::new(context, input.data, &before, RequestShape::UPDATE)?;
     let relinks = draft.step.linked_texts() != before.linked_texts();
     if draft.says_title || relinks || draft.links_new_question_text {
         context.require(Permission::ModifyTasks)?;
@@ -171,6 +160,11 @@ struct RequestShape {
     base: &'static [&'static str],
 }
 
+impl RequestShape {
+    const CREATE: Self = Self { is_create: true, base: &[] };
+    const UPDATE: Self = Self { is_create: false, base: &["data"] };
+}
+
 /// A step as a request would have it, with its references found and nothing decided yet.
 struct Draft {
     step: Step,
@@ -203,7 +197,7 @@ impl Draft {
         let issues = translations::wrong_links(context, &links(&named, before, linked, shape.base))?;
 
         let mut step = before.clone();
-        fields.apply(&mut step);
+        fields.apply_with_deprecated(&mut step);
         Ok(Self { step, shape, title, writing: None, says_title, links_new_question_text, questions, sent_ends, issues })
     }
 
@@ -227,7 +221,7 @@ impl Draft {
         let base = self.shape.base;
         let mut issues = std::mem::take(&mut self.issues);
         issues.extend(issues_of_questions(context, &mut self));
-        issues.extend(issues_of_rules(&self));
+        issues.extend(fields::issues(&self.step, self.sent_ends, base));
         let mut needs_english = false;
         match &self.title {
             Err(issue) => issues.push(issue.clone()),
@@ -322,10 +316,6 @@ fn issues_of_questions(context: &Context<'_, '_>, draft: &mut Draft) -> Vec<Issu
         }
         Err(issues) => below_questions_all(issues, base),
     }
-}
-
-fn issues_of_rules(draft: &Draft) -> Vec<Issue> {
-    issues(&draft.step, draft.sent_ends, draft.shape.base)
 }
 
 fn below_questions_all(issues: Vec<Issue>, base: &[&str]) -> Vec<Issue> {

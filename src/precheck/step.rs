@@ -1,5 +1,8 @@
 //! A pre-check-in step: its fields as they are stored and answered (spec: Pre-check step).
 
+use std::collections::BTreeMap;
+
+use engine::field::{Age, Cents, Count, Language, Text200, Text50000, UpTo200};
 use engine::moment::Moment;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -8,9 +11,10 @@ use serde_json::Value;
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
+use super::fields::prefill_values;
 use super::identity::IdentityFlagPolicy;
-use super::question::Question;
-use super::targeting::Targeting;
+use super::question::{Question, QuestionInput};
+use super::targeting::{InclusionType, NO_MAXIMUM};
 
 /// What a step asks of a guest.
 // In the spec's order.
@@ -61,124 +65,328 @@ pub enum AgreementType {
     EsignB,
 }
 
-/// The damage waiver and the security deposit. Amounts are in cents; a payment account that is null means the
-/// organization's active default one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(!default)]
-pub struct Charges {
-    pub damage_waiver_deposit_amount_cents: Option<u64>,
-    pub is_damage_waiver_enabled: bool,
-    pub damage_waiver_cap_cents: Option<u64>,
-    pub damage_waiver_min_los: u32,
-    pub damage_waiver_pricing_basis: PricingBasis,
-    pub is_damage_waiver_waivable: bool,
-    pub damage_waiver_payment_account_id: Option<Uuid>,
-    pub damage_deposit_subtitle_ml_text_id: Option<Uuid>,
-    pub security_deposit_amount_cents: Option<u64>,
-    pub is_security_deposit_enabled: bool,
-    pub security_deposit_days_before_checkin: Option<u32>,
-    pub security_deposit_release_days_after_checkout: u32,
-    pub security_deposit_payment_account_id: Option<Uuid>,
-    pub security_deposit_subtitle_ml_text_id: Option<Uuid>,
-}
+engine::resource! {
+    /// A step as it is stored. What a document of another version lacks is as it is in a new step.
+    pub struct Step {
+        /// Server-assigned.
+        id: Uuid = Uuid::nil();
 
-impl Default for Charges {
-    fn default() -> Self {
-        Self {
-            damage_waiver_deposit_amount_cents: None,
-            is_damage_waiver_enabled: false,
-            damage_waiver_cap_cents: None,
-            damage_waiver_min_los: 0,
-            damage_waiver_pricing_basis: PricingBasis::PerNight,
-            is_damage_waiver_waivable: false,
-            damage_waiver_payment_account_id: None,
-            damage_deposit_subtitle_ml_text_id: None,
-            security_deposit_amount_cents: None,
-            is_security_deposit_enabled: false,
-            security_deposit_days_before_checkin: None,
-            security_deposit_release_days_after_checkout: 3,
-            security_deposit_payment_account_id: None,
-            security_deposit_subtitle_ml_text_id: None,
-        }
+        /// Internal label, 1 to 200 characters; never shown to guests.
+        nickname: String = String::new(),
+        /// Internal label of the step, 1 to 200 characters and not blank, never shown to guests. It cannot be cleared.
+        sent as Text200;
+
+        /// Decides which other fields apply; locked once guests have used the step.
+        step_type: StepType = StepType::Main,
+        /// What the step asks of guests; decides which of the other fields have an effect. Locked once a guest has saved an answer to the
+        /// step: 409, so deactivate it and create another.
+        sent as StepType;
+
+        /// Whether any portal shows it.
+        is_active: bool = false,
+        /// Whether the portals that the step reaches show it. Default `false`; an active step must have what its type needs, such as a text
+        /// to agree to, questions or fees.
+        sent as bool;
+
+        /// Zero-based position; a step without it sorts last.
+        sort_order: Option<u32> = None,
+        /// Zero-based position among the steps; with a portal's automatic order it decides only within the group of its type. Null or left
+        /// out on create: last.
+        sent as Option<Count>;
+
+        /// Translation of the heading; null means the built-in title of the type.
+        display_title_ml_text_id: Option<Uuid> = None,
+        /// Id of a `precheck_step_detail` translation to use as the heading, in place of `displayTitle`. Null restores the built-in title
+        /// of the type; a change needs `modify_tasks`.
+        sent as Option<Uuid>;
+
+        /// Whether a flagged submission is held for staff review, for the types that can be.
+        is_manual_review_enabled: bool = true,
+        /// For `additional_questions`, `document_upload` and `damage_deposit`: whether a flagged submission is held for staff; `false` lets
+        /// it complete on its own. Default `true`.
+        sent as bool;
+
+        /// What a mandatory fee is made of.
+        fee_product_ids: Vec<Uuid> = Vec::new(),
+        /// For `mandatory_fee`: ids of the fee products that the guest pays for, as `listFeeProducts` gives them; replaces the whole list.
+        /// An active step needs at least one.
+        #[schemars(length(max = 1000))]
+        sent as Vec<Uuid>;
+
+        /// What additional questions ask.
+        questions: Vec<Question> = Vec::new(),
+        /// For `additional_questions`: what is asked, in order; replaces the whole list. A question sent with its `id` is kept with its
+        /// answers, one without is created, one left out is deleted; `[]` clears the list. At most 100.
+        #[schemars(length(max = 100))]
+        sent as Vec<QuestionInput>, by hand;
+
+        /// Which reservations get it.
+        targeting: Targeting = Targeting::default();
+
+        /// Damage waiver and security deposit.
+        charges: Charges = Charges::default();
+
+        /// What is agreed to.
+        agreement: Agreement = Agreement::default();
+
+        /// What is never answered.
+        write_only: WriteOnly = WriteOnly::default();
+
+        /// When it was made; breaks ties of order.
+        created_at: Moment = Moment::default();
+
+        /// When it last changed.
+        updated_at: Moment = Moment::default();
     }
-}
 
-/// What is agreed to, and how it is signed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(!default)]
-pub struct Agreement {
-    pub agreement_type: Option<AgreementType>,
-    pub contract_template_text_ml_text_id: Option<Uuid>,
-    pub esign_a_template_id: Option<String>,
-    pub esign_a_title_ml_text_id: Option<Uuid>,
-    pub esign_a_subtitle_ml_text_id: Option<Uuid>,
-    pub esign_b_template_id: Option<String>,
-    pub esign_b_heading_ml_text_id: Option<Uuid>,
-    pub esign_b_subtitle_ml_text_id: Option<Uuid>,
-    pub is_mandatory_signing: bool,
-}
+    /// The writable fields of a step.
+    #[schemars(rename = "PrecheckStep")]
+    pub struct StepFields {
+        /// Deprecated copy of `isActive`: `false` switches the step off whatever `isActive` says, `true` has no effect.
+        is_enabled: bool;
 
-/// Settings that are accepted on write and that no read of the public interface returns (spec: Write-only settings). The
-/// platform gets them with what a guest has handed in, since it is the one that acts on them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(!default)]
-pub struct WriteOnly {
-    pub identity_flag_policy: Option<IdentityFlagPolicy>,
-    pub minimum_guest_age: Option<u32>,
-    pub is_photo_id_required: Option<bool>,
-    pub is_authority_provider_property_info_email_enabled: bool,
-    pub fees_payment_account_id: Option<Uuid>,
-    pub guest_description_ml_text_id: Option<Uuid>,
-    pub contract_template_text: Option<String>,
-    pub esign_prefill_values: Option<std::collections::BTreeMap<String, String>>,
-    pub background_check_account_id: Option<Uuid>,
-    pub required_guest_fields: Option<Vec<String>>,
-    pub required_document_types: Option<Vec<String>>,
-    pub authority_provider: Option<String>,
-}
+        /// Heading that guests read, up to 200 characters. The first one of a step must be English; null restores the built-in title of the
+        /// type. An update that sends it needs `modify_tasks`; not together with `displayTitleMlTextId`.
+        display_title: Option<Text200>;
 
-/// A step as it is stored. What a document of another version lacks is as it is in a new step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Step {
-    /// Server-assigned.
-    pub id: Uuid,
-    /// Internal label, 1 to 200 characters; never shown to guests.
-    pub nickname: String,
-    /// Decides which other fields apply; locked once guests have used the step.
-    pub step_type: StepType,
-    /// Whether any portal shows it.
-    pub is_active: bool,
-    /// Zero-based position; a step without it sorts last.
-    pub sort_order: Option<u32>,
-    /// Translation of the heading; null means the built-in title of the type.
-    pub display_title_ml_text_id: Option<Uuid>,
-    /// Whether a flagged submission is held for staff review, for the types that can be.
-    pub is_manual_review_enabled: bool,
-    /// What a mandatory fee is made of.
-    pub fee_product_ids: Vec<Uuid>,
-    /// What additional questions ask.
-    pub questions: Vec<Question>,
-    /// Which reservations get it.
-    pub targeting: Targeting,
-    /// Damage waiver and security deposit.
-    pub charges: Charges,
-    /// What is agreed to.
-    pub agreement: Agreement,
-    /// What is never answered.
-    pub write_only: WriteOnly,
-    /// When it was made; breaks ties of order.
-    pub created_at: Moment,
-    /// When it last changed.
-    pub updated_at: Moment,
-}
+        /// Language of the text in `displayTitle`, as a BCP 47 tag. Left out: English, and the other languages are translated anew; named:
+        /// that language alone is set. Refused without a text.
+        display_title_language: Option<Language>;
+    }
 
-impl Default for Step {
-    fn default() -> Self {
-        Self::new(Uuid::nil(), StepType::Main, String::new(), Moment::default())
+    /// The rules of a step.
+    pub struct Targeting in targeting {
+        /// The shortest stay, in nights; 0 means no minimum.
+        min_los: u32 = 0,
+        /// Shortest stay in nights that gets the step, not above `maxLos`. 0, the default, means no minimum.
+        sent as Count;
+
+        /// The longest stay, in nights; 1000 means no maximum.
+        max_los: u32 = NO_MAXIMUM,
+        /// Longest stay in nights that gets the step, not below `minLos`. 1000, the default, means no maximum.
+        sent as Count;
+
+        /// The least number of days between booking and check-in.
+        lead_time_min_days: Option<u32> = None,
+        /// Least number of days between booking and check-in for which the step is shown, not above `leadTimeMaxDays`. Null, the default,
+        /// means no bound.
+        sent as Option<Count>;
+
+        /// The greatest number of days between booking and check-in.
+        lead_time_max_days: Option<u32> = None,
+        /// Greatest number of days between booking and check-in for which the step is shown, not below `leadTimeMinDays`. Null, the
+        /// default, means no bound.
+        sent as Option<Count>;
+
+        /// What is done with booking channels.
+        inclusion_type: Option<InclusionType> = None,
+        /// How booking channels decide: `all_except_selected` hides the step for those in `excludedSources`, `only_selected` shows it only
+        /// for those in `includedSourcesReturning`. Null, the default: channels do not matter.
+        sent as Option<InclusionType>;
+
+        /// The channels it is hidden for.
+        excluded_sources: Option<Vec<String>> = None,
+        /// Booking channels, such as `direct`, whose guests do not get the step while `inclusionType` is `all_except_selected`. Null, the
+        /// default: none; at most 100.
+        #[schemars(length(max = 100))]
+        sent as Option<Vec<Text200>>;
+
+        /// The channels it is shown for.
+        included_sources_returning: Option<Vec<String>> = None,
+        /// Booking channels, such as `direct`, whose guests alone get the step while `inclusionType` is `only_selected`, which needs at
+        /// least one. Null, the default: none; at most 100.
+        #[schemars(length(max = 100))]
+        sent as Option<Vec<Text200>>;
+
+        /// Whether guests who stayed before skip it.
+        is_returning_guest_excluded: bool = false,
+        /// Whether guests who stayed before skip the step. Default `false`.
+        sent as bool;
+
+        /// Whether all of these rules are ignored.
+        is_always_shown: bool = false,
+        /// Whether every guest gets the step, all rules on length of stay, lead time, channels and returning guests ignored; it still has
+        /// to be assigned. Default `false`.
+        sent as bool;
+    }
+
+    /// The damage waiver and the security deposit. Amounts are in cents; a payment account that is null means the
+    /// organization's active default one.
+    pub struct Charges in charges {
+        damage_waiver_deposit_amount_cents: Option<u64> = None,
+        /// For `damage_deposit`: amount in cents of the deposit that goes with the damage waiver. Null, the default: no amount is set.
+        sent as Option<Cents>;
+
+        is_damage_waiver_enabled: bool = false,
+        /// For `damage_deposit`: whether the guest may take one of the organization's damage waivers in place of a deposit. Default
+        /// `false`.
+        sent as bool;
+
+        damage_waiver_cap_cents: Option<u64> = None,
+        /// For `damage_deposit`: the most that the damage waiver covers, in cents. Null, the default: no cap is set.
+        sent as Option<Cents>;
+
+        damage_waiver_min_los: u32 = 0,
+        /// For `damage_deposit`: shortest stay in nights for which the damage waiver is offered. 0, the default, means any stay.
+        sent as Count;
+
+        damage_waiver_pricing_basis: PricingBasis = PricingBasis::PerNight,
+        /// For `damage_deposit`: whether the damage waiver's price is for each night (`per_night`, the default) or for the whole stay
+        /// (`per_stay`).
+        sent as PricingBasis;
+
+        is_damage_waiver_waivable: bool = false,
+        /// For `damage_deposit`: whether a guest can be let off the damage waiver. Default `false`.
+        sent as bool;
+
+        damage_waiver_payment_account_id: Option<Uuid> = None,
+        /// For `damage_deposit`: id of the payment account that the damage waiver is charged on, as `listPaymentAccounts` gives it. Null:
+        /// the organization's active default account; one that is unknown or inactive is a 404.
+        sent as Option<Uuid>;
+
+        damage_deposit_subtitle_ml_text_id: Option<Uuid> = None,
+        /// Id of a `precheck_step_detail` translation: what stands below the heading of a `damage_deposit` step. Null unlinks it; a change
+        /// needs `modify_tasks`.
+        sent as Option<Uuid>;
+
+        security_deposit_amount_cents: Option<u64> = None,
+        /// For `damage_deposit`: amount of the security deposit in cents. Null, the default: no amount is set.
+        sent as Option<Cents>;
+
+        is_security_deposit_enabled: bool = false,
+        /// For `damage_deposit`: whether a security deposit is taken. Default `false`.
+        sent as bool;
+
+        security_deposit_days_before_checkin: Option<u32> = None,
+        /// For `damage_deposit`: how many days before check-in the security deposit is taken. Null, the default: no day is set.
+        sent as Option<Count>;
+
+        security_deposit_release_days_after_checkout: u32 = 3,
+        /// For `damage_deposit`: how many days after check-out the security deposit is released. Default 3.
+        sent as Count;
+
+        security_deposit_payment_account_id: Option<Uuid> = None,
+        /// For `damage_deposit`: id of the payment account that the security deposit is charged on, as `listPaymentAccounts` gives it.
+        /// Null: the organization's active default account; one that is unknown or inactive is a 404.
+        sent as Option<Uuid>;
+
+        security_deposit_subtitle_ml_text_id: Option<Uuid> = None,
+        /// Id of a `precheck_step_detail` translation: what stands below the security deposit of a `damage_deposit` step. Null unlinks it;
+        /// a change needs `modify_tasks`.
+        sent as Option<Uuid>;
+    }
+
+    /// What is agreed to, and how it is signed.
+    pub struct Agreement in agreement {
+        agreement_type: Option<AgreementType> = None,
+        /// For `agreement`: how the agreement is given and signed: a `template`, a `text`, or by the first (`esign_a`) or second
+        /// (`esign_b`) electronic-signature provider. Null, the default: not said.
+        sent as Option<AgreementType>;
+
+        contract_template_text_ml_text_id: Option<Uuid> = None,
+        /// Id of a `precheck_step_detail` translation: the text that the guest of an `agreement` step agrees to, in the guest's language.
+        /// Null unlinks it; a change needs `modify_tasks`.
+        sent as Option<Uuid>;
+
+        esign_a_template_id: Option<String> = None,
+        /// For `agreement` with `esign_a`: the document's template at the first electronic-signature provider, by that provider's own id.
+        /// Null clears it.
+        sent as Option<Text200>;
+
+        esign_a_title_ml_text_id: Option<Uuid> = None,
+        /// Id of a `precheck_step_detail` translation: the title over a signature by the first electronic-signature provider. Null unlinks
+        /// it; a change needs `modify_tasks`.
+        sent as Option<Uuid>;
+
+        esign_a_subtitle_ml_text_id: Option<Uuid> = None,
+        /// Id of a `precheck_step_detail` translation: what stands below the title over a signature by the first electronic-signature
+        /// provider. Null unlinks it; a change needs `modify_tasks`.
+        sent as Option<Uuid>;
+
+        esign_b_template_id: Option<String> = None,
+        /// For `agreement` with `esign_b`: the document's template at the second electronic-signature provider, by that provider's own id.
+        /// Null clears it.
+        sent as Option<Text200>;
+
+        esign_b_heading_ml_text_id: Option<Uuid> = None,
+        /// Id of a `precheck_step_detail` translation: the heading over a signature by the second electronic-signature provider. Null
+        /// unlinks it; a change needs `modify_tasks`.
+        sent as Option<Uuid>;
+
+        esign_b_subtitle_ml_text_id: Option<Uuid> = None,
+        /// Id of a `precheck_step_detail` translation: what stands below the heading over a signature by the second electronic-signature
+        /// provider. Null unlinks it; a change needs `modify_tasks`.
+        sent as Option<Uuid>;
+
+        is_mandatory_signing: bool = false,
+        /// For `agreement`: whether the guest has to sign. Default `false`.
+        sent as bool;
+    }
+
+    /// Settings that are accepted on write and that no read of the public interface returns (spec: Write-only settings). The
+    /// platform gets them with what a guest has handed in, since it is the one that acts on them.
+    pub struct WriteOnly in write_only {
+        identity_flag_policy: Option<IdentityFlagPolicy> = None,
+        /// For `identity_check`: what follows where a check finds something, by the check's name. `ignore` skips the check, `review` sends
+        /// the guest to the team, `fail` lets the guest retake once first; a check left out keeps its default, null clears every override.
+        /// Write-only.
+        sent as Option<IdentityFlagPolicy>;
+
+        minimum_guest_age: Option<u32> = None,
+        /// For `identity_check`: age in years below which `guest_underage` finds something. It must be set whenever that check is not
+        /// `ignore`; write-only.
+        sent as Option<Age>;
+
+        is_photo_id_required: Option<bool> = None,
+        /// Accepted for compatibility; it enforces nothing. Use `identityFlagPolicy`, check `no_face_on_document`.
+        sent as Option<bool>;
+
+        is_authority_provider_property_info_email_enabled: bool = false,
+        /// For `authority_reporting` with one specific filing provider: whether that provider mails the lead guest information about the
+        /// property. Default `false`; ignored for other providers; write-only.
+        sent as bool;
+
+        fees_payment_account_id: Option<Uuid> = None,
+        /// For `mandatory_fee`: id of the payment account that the fees are charged on, as `listPaymentAccounts` gives it; write-only.
+        /// Null: the organization's active default account; one that is unknown or inactive is a 404.
+        sent as Option<Uuid>;
+
+        guest_description_ml_text_id: Option<Uuid> = None,
+        /// Id of a `precheck_step_detail` translation: what guests read about the step, below its heading. Write-only; null unlinks it; a
+        /// change needs `modify_tasks`.
+        sent as Option<Uuid>;
+
+        contract_template_text: Option<String> = None,
+        /// For `agreement`: the text that the guest agrees to, up to 50,000 characters, the same in every language;
+        /// `contractTemplateTextMlTextId` goes before it. Null clears it; write-only.
+        sent as Option<Text50000>;
+
+        esign_prefill_values: Option<BTreeMap<String, String>> = None,
+        /// For `agreement`: what fields of the document at the electronic-signature provider are filled in with beforehand, a text by the
+        /// name of each field. At most 100; null clears them; write-only.
+        #[schemars(schema_with = "prefill_values")]
+        sent as Option<BTreeMap<String, String>>;
+
+        background_check_account_id: Option<Uuid> = None,
+        /// For `background_check`: id of the account at the background-check provider, as `listBackgroundCheckAccounts` gives it. An active
+        /// step needs one; an unknown one is a 404; write-only.
+        sent as Option<Uuid>;
+
+        required_guest_fields: Option<Vec<String>> = None,
+        /// For `your_details` and `other_guests`: what each guest has to tell, such as `firstName`, `birthDate` or `documentNumber`;
+        /// another name is asked as a line of text. Null or `[]` requires nothing; at most 100; write-only.
+        #[schemars(length(max = 100))]
+        sent as Option<Vec<UpTo200>>;
+
+        required_document_types: Option<Vec<String>> = None,
+        /// For `document_upload` and `identity_check`: the sorts of documents that the guest has to upload, by names of your own. Null or
+        /// `[]` requires none in particular; at most 100; write-only.
+        #[schemars(length(max = 100))]
+        sent as Option<Vec<UpTo200>>;
+
+        authority_provider: Option<String> = None,
+        /// For `authority_reporting`: name of the provider that guests are reported to the authorities through. Null clears it; write-only.
+        sent as Option<UpTo200>;
     }
 }
 
@@ -186,23 +394,7 @@ impl Step {
     /// A step as it is when nothing but its type and nickname is given.
     #[must_use]
     pub fn new(id: Uuid, step_type: StepType, nickname: String, now: Moment) -> Self {
-        Self {
-            id,
-            nickname,
-            step_type,
-            is_active: false,
-            sort_order: None,
-            display_title_ml_text_id: None,
-            is_manual_review_enabled: true,
-            fee_product_ids: Vec::new(),
-            questions: Vec::new(),
-            targeting: Targeting::default(),
-            charges: Charges::default(),
-            agreement: Agreement::default(),
-            write_only: WriteOnly::default(),
-            created_at: now,
-            updated_at: now,
-        }
+        Self { id, step_type, nickname, created_at: now, updated_at: now, ..Self::default() }
     }
 
     /// The translations a step links besides its questions', each with the name of its field.

@@ -4,8 +4,10 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::step::Targeting;
+
 /// The `maxLos` that means no maximum.
-const NO_MAXIMUM: u32 = 1000;
+pub(super) const NO_MAXIMUM: u32 = 1000;
 
 /// What a step does with booking channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -15,47 +17,6 @@ pub enum InclusionType {
     AllExceptSelected,
     /// Shows it only for the channels in `includedSourcesReturning`.
     OnlySelected,
-}
-
-/// The rules of a step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(!default)]
-pub struct Targeting {
-    /// The shortest stay, in nights; 0 means no minimum.
-    pub min_los: u32,
-    /// The longest stay, in nights; 1000 means no maximum.
-    pub max_los: u32,
-    /// The least number of days between booking and check-in.
-    pub lead_time_min_days: Option<u32>,
-    /// The greatest number of days between booking and check-in.
-    pub lead_time_max_days: Option<u32>,
-    /// What is done with booking channels.
-    pub inclusion_type: Option<InclusionType>,
-    /// The channels it is hidden for.
-    pub excluded_sources: Option<Vec<String>>,
-    /// The channels it is shown for.
-    pub included_sources_returning: Option<Vec<String>>,
-    /// Whether guests who stayed before skip it.
-    pub is_returning_guest_excluded: bool,
-    /// Whether all of these rules are ignored.
-    pub is_always_shown: bool,
-}
-
-impl Default for Targeting {
-    fn default() -> Self {
-        Self {
-            min_los: 0,
-            max_los: NO_MAXIMUM,
-            lead_time_min_days: None,
-            lead_time_max_days: None,
-            inclusion_type: None,
-            excluded_sources: None,
-            included_sources_returning: None,
-            is_returning_guest_excluded: false,
-            is_always_shown: false,
-        }
-    }
 }
 
 /// What the rules look at.

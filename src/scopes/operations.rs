@@ -6,7 +6,7 @@ use engine::access::Permission;
 use engine::context::Context;
 use engine::error::{Error, Issue, Result};
 use engine::field::Field;
-use engine::operation::{Basis, Needs, Operation};
+use engine::operation::{Basis, Findings, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -103,7 +103,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public(id, Method::POST, path, Needs::Permission(ModifyProperties))
             .summary(summary)
             .destructive()
-            .checked(|input: WhatTo| input.issue().into_iter().collect())
+            .rules(|input: WhatTo, _| Findings::sent(input.issue()))
             .run(move |context, input: WriteScopes| write(context, &input, change))
     };
     vec![

@@ -31,23 +31,103 @@ impl<T> Field<T> {
     }
 
     /// Overwrites `target` with what was sent, if anything.
-    pub fn apply<U>(self, target: &mut U)
+    pub fn apply<S>(self, target: &mut S)
     where
-        U: From<T>,
+        T: StoredAs<S>,
     {
         if let Some(value) = self.0 {
-            *target = value.into();
+            *target = value.stored();
         }
     }
 }
 
-impl<T> Field<Option<T>> {
-    /// Overwrites or clears `target` with what was sent, converting the value.
-    pub fn apply_as<U: From<T>>(self, target: &mut Option<U>) {
-        if let Some(value) = self.0 {
-            *target = value.map(Into::into);
-        }
+/// What is sent as one type and stored as another, or as it is.
+pub trait StoredAs<S> {
+    /// As it is stored.
+    fn stored(self) -> S;
+}
+
+impl<T> StoredAs<T> for T {
+    fn stored(self) -> T {
+        self
     }
+}
+
+/// Declares a resource, each field once: `name: type = value` is how it is stored and answered, with what it is in a new
+/// resource, and in a stored one of a version that did not have it. Below that, where it can be written, stands what its writer
+/// is told and the type it is `sent as`. What [`StoredAs`] cannot do for it is done `by hand`: by the operation.
+///
+/// The second struct is what a request says of the resource, null and left out told apart. Its own fields are those that are
+/// sent and never stored under their name. The others are parts of the stored one, whose fields stand beside the rest wherever
+/// they are sent.
+#[macro_export]
+macro_rules! resource {
+    (
+        $(#[$stored_meta:meta])*
+        pub struct $stored:ident {
+            $(
+                $(#[$meta:meta])*
+                $name:ident: $type:ty = $new:expr
+                $(, $(#[$sent_meta:meta])* sent as $sent:ty $(, by $hand:ident)?)?;
+            )*
+        }
+
+        $(#[$fields_meta:meta])*
+        pub struct $fields:ident {
+            $($(#[$only_meta:meta])* $only:ident: $only_type:ty;)*
+        }
+
+        $(
+            $(#[$part_meta:meta])*
+            pub struct $part:ident in $place:ident {
+                $(
+                    $(#[$inner_meta:meta])*
+                    $inner:ident: $inner_type:ty = $inner_new:expr
+                    $(, $(#[$inner_sent_meta:meta])* sent as $inner_sent:ty $(, by $inner_hand:ident)?)?;
+                )*
+            }
+        )*
+    ) => {
+        $crate::resource!(@stored $(#[$stored_meta])* $stored { $($(#[$meta])* $name: $type = $new;)* });
+        $($crate::resource!(@stored $(#[$part_meta])* $part { $($(#[$inner_meta])* $inner: $inner_type = $inner_new;)* });)*
+
+        #[derive(Debug, Clone, Default, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        $(#[$fields_meta])*
+        pub struct $fields {
+            $($($(#[$sent_meta])* pub $name: $crate::field::Field<$sent>,)?)*
+            $($(#[$only_meta])* pub $only: $crate::field::Field<$only_type>,)*
+            $($($($(#[$inner_sent_meta])* pub $inner: $crate::field::Field<$inner_sent>,)?)*)*
+        }
+
+        impl $fields {
+            /// Overwrites what was sent, but for what is done by hand.
+            pub fn apply(self, target: &mut $stored) {
+                let sent = self;
+                $($($crate::resource!(@apply sent.$name as $sent, target $(, $hand)?);)?)*
+                $($($($crate::resource!(@apply sent.$inner as $inner_sent, target.$place $(, $inner_hand)?);)?)*)*
+            }
+        }
+    };
+    (@stored $(#[$struct_meta:meta])* $stored:ident { $($(#[$meta:meta])* $name:ident: $type:ty = $new:expr;)* }) => {
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "camelCase", default)]
+        #[schemars(!default)]
+        $(#[$struct_meta])*
+        pub struct $stored {
+            $($(#[$meta])* pub $name: $type,)*
+        }
+
+        impl Default for $stored {
+            fn default() -> Self {
+                Self { $($name: $new,)* }
+            }
+        }
+    };
+    (@apply $fields:ident.$name:ident as $sent:ty, $($target:ident).+) => {
+        $fields.$name.apply(&mut $($target).+.$name)
+    };
+    (@apply $fields:ident.$name:ident as $sent:ty, $($target:ident).+, hand) => {};
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Field<T> {
@@ -159,9 +239,13 @@ fn remove_fields(schema: &mut Schema, names: &[&str]) {
     }
 }
 
-/// Declares a text type that is checked by a JSON Schema before it is ever made.
+/// Declares a text type that is checked by a JSON Schema before it is ever made, and is stored as it is, or by a function that may
+/// find that it is none.
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $schema:tt) => {
+        text!($(#[$doc])* $name, $schema, stored by Some);
+    };
+    ($(#[$doc:meta])* $name:ident, $schema:tt, stored by $stored:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
@@ -189,9 +273,28 @@ macro_rules! text {
             }
         }
 
-        impl From<$name> for String {
-            fn from(text: $name) -> Self {
-                text.0
+        impl StoredAs<String> for $name {
+            fn stored(self) -> String {
+                $stored(self.0).unwrap_or_default()
+            }
+        }
+
+        /// A text that can be changed, and not cleared.
+        impl StoredAs<Option<String>> for $name {
+            fn stored(self) -> Option<String> {
+                $stored(self.0)
+            }
+        }
+
+        impl StoredAs<Option<String>> for Option<$name> {
+            fn stored(self) -> Option<String> {
+                self.and_then(|text| $stored(text.0))
+            }
+        }
+
+        impl StoredAs<Option<Vec<String>>> for Option<Vec<$name>> {
+            fn stored(self) -> Option<Vec<String>> {
+                self.map(|texts| texts.into_iter().map(StoredAs::stored).collect())
             }
         }
     };
@@ -203,19 +306,20 @@ text!(
 );
 text!(
     /// An absolute http or https URL, or the empty string, which clears.
-    HttpUrlOrEmpty, { "type": "string", "format": "http-url-or-empty", "maxLength": 2048 }
+    HttpUrlOrEmpty, { "type": "string", "format": "http-url-or-empty", "maxLength": 2048 }, stored by unless_empty
 );
 text!(
     /// A mail address.
     EmailAddress, { "type": "string", "format": "email", "maxLength": 254 }
 );
 text!(
-    /// A phone number in any common format; numbers without a country's prefix are read as of the organization's country.
+    /// A phone number in any common format; numbers without a country's prefix are read as of the organization's country. Once
+    /// validated it is in international form.
     PhoneNumber, { "type": "string", "format": "phone", "maxLength": 60 }
 );
 text!(
     /// A colour: `#` and three or six hexadecimal digits.
-    HexColor, { "type": "string", "pattern": "^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$" }
+    HexColor, { "type": "string", "pattern": "^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$" }, stored by expanded
 );
 text!(
     /// A name of 1 to 60 characters, not blank.
@@ -292,9 +396,15 @@ macro_rules! number {
             }
         }
 
-        impl From<$name> for $type {
-            fn from(number: $name) -> Self {
-                number.0
+        impl StoredAs<$type> for $name {
+            fn stored(self) -> $type {
+                self.0
+            }
+        }
+
+        impl StoredAs<Option<$type>> for Option<$name> {
+            fn stored(self) -> Option<$type> {
+                self.map(StoredAs::stored)
             }
         }
     };
@@ -313,15 +423,17 @@ number!(
     Cents(u64), 9_007_199_254_740_991_u64
 );
 
-impl HexColor {
-    /// Six digits for the three of the shorthand; the letters keep their case.
-    #[must_use]
-    pub fn expanded(self) -> String {
-        match self.0.strip_prefix('#') {
-            Some(digits) if digits.len() == 3 => std::iter::once('#').chain(digits.chars().flat_map(|digit| [digit, digit])).collect(),
-            _ => self.0,
-        }
+fn unless_empty(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
+}
+
+/// A colour with six digits for the three of the shorthand; the letters keep their case.
+fn expanded(color: String) -> Option<String> {
+    let digits = color.strip_prefix('#')?;
+    if digits.len() != 3 {
+        return Some(color);
     }
+    Some(std::iter::once('#').chain(digits.chars().flat_map(|digit| [digit, digit])).collect())
 }
 
 /// A name as names are compared: trimmed, NFC, full case folding. The same on both databases.
@@ -346,8 +458,9 @@ mod tests {
 
     #[test]
     fn shorthand_colours_are_expanded() {
-        assert_eq!(HexColor("#aB3".into()).expanded(), "#aaBB33");
-        assert_eq!(HexColor("#aB3Cd4".into()).expanded(), "#aB3Cd4");
+        let stored = |color: &str| -> String { HexColor(color.into()).stored() };
+        assert_eq!(stored("#aB3"), "#aaBB33");
+        assert_eq!(stored("#aB3Cd4"), "#aB3Cd4");
     }
 
     #[test]

@@ -143,10 +143,20 @@ type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 type TenantWork = dyn Fn(Value) -> Result<Job> + Send + Sync;
 /// What an operation does with an input that is its own already: what is left to do in the transaction.
 pub type Job = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Answer> + Send>;
-/// Rules over an input: what is wrong with it, given the names of the fields that are wrong already.
-pub type Rules = dyn Fn(&Value, &[&str]) -> Vec<Issue> + Send + Sync;
+/// The rules over an input: what is wrong with it beyond its schema, given the names of the fields that are wrong already.
+pub type Rules = dyn Fn(&Value, &[&str]) -> Findings + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
 type ProviderWork = dyn Fn(Arc<Kit>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
+
+/// What the rules over an input find wrong with it.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Wrong whatever is stored: refused before anything is looked up.
+    pub sent: Vec<Issue>,
+    /// Wrong as far as what is sent shows. Said of a request that is refused anyway; otherwise the function judges it, by the
+    /// same rules on the merged state, after whatever it refuses first.
+    pub merged: Vec<Issue>,
+}
 
 /// The function behind an operation.
 pub enum Work {
@@ -194,10 +204,8 @@ pub struct Operation {
     pub body_limit: usize,
     /// How long it may take.
     pub patience: Duration,
-    /// What several fields get wrong together, as far as the input alone shows it.
+    /// What the input has to keep to besides its schema.
     pub rules: Option<Box<Rules>>,
-    /// What the body has to keep to besides its schema, whatever is stored.
-    pub checks: Option<Box<Rules>>,
     /// The function.
     pub work: Work,
     input: SchemaOf,
@@ -251,7 +259,6 @@ impl Operation {
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
             rules: None,
-            checks: None,
             work: Work::System(Box::new(|_, _| Err(Error::internal("declared without a function")))),
             input: Box::new(|_| json_object()),
             output: Box::new(|_| json_object()),
@@ -396,21 +403,12 @@ impl Declaration {
         self
     }
 
-    /// Names what several fields get wrong together, for a request in which single fields are wrong as well: so that it
-    /// hears of everything at once. The rules get the input without the fields that are wrong, and the names of those, of
-    /// which nothing can be said. The function judges the same again, against the state.
+    /// Holds its input against rules that a schema cannot say: of a field that is more than a value, of fields that do not go
+    /// together. They are pure, and are judged beside the schema whatever that finds, so that a request hears of everything at
+    /// once. They get the input without the fields that are wrong, and the names of those, of which nothing can be said.
     #[must_use]
-    pub fn judged<I: DeserializeOwned>(mut self, rules: impl Fn(I, &[&str]) -> Vec<Issue> + Send + Sync + 'static) -> Self {
-        self.0.rules = Some(boxed(rules));
-        self
-    }
-
-    /// Names what is wrong with a body by itself, beyond what its schema says: with a field that is more than a value, or
-    /// with fields that do not go together whatever is stored. Judged with the schema, so before anything is looked up. The
-    /// check gets the input without the fields that are wrong.
-    #[must_use]
-    pub fn checked<I: DeserializeOwned>(mut self, check: impl Fn(I) -> Vec<Issue> + Send + Sync + 'static) -> Self {
-        self.0.checks = Some(boxed(move |input, _: &[&str]| check(input)));
+    pub fn rules<I: DeserializeOwned>(mut self, rules: impl Fn(I, &[&str]) -> Findings + Send + Sync + 'static) -> Self {
+        self.0.rules = Some(Box::new(move |input, wrong| I::deserialize(input).map(|input| rules(input, wrong)).unwrap_or_default()));
         self
     }
 
@@ -511,8 +509,16 @@ impl Declaration {
     }
 }
 
-fn boxed<I: DeserializeOwned>(rules: impl Fn(I, &[&str]) -> Vec<Issue> + Send + Sync + 'static) -> Box<Rules> {
-    Box::new(move |input, wrong| I::deserialize(input).map(|input| rules(input, wrong)).unwrap_or_default())
+impl Findings {
+    /// What is wrong whatever is stored.
+    pub fn sent(issues: impl IntoIterator<Item = Issue>) -> Self {
+        Self { sent: issues.into_iter().collect(), merged: Vec::new() }
+    }
+
+    /// What is wrong as far as what is sent shows.
+    pub fn merged(issues: impl IntoIterator<Item = Issue>) -> Self {
+        Self { sent: Vec::new(), merged: issues.into_iter().collect() }
+    }
 }
 
 fn tenant<I>(work: impl Fn(&mut Context<'_, '_>, I) -> Result<Answer> + Send + Sync + 'static) -> Work

@@ -10,7 +10,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Failure};
 use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
 
-use super::{Arguments, Operation, Rules, inline_generator};
+use super::{Arguments, Findings, Operation, Rules, inline_generator};
 use crate::error::{Error, Issue, MOST_ISSUES, PathSegment, Result};
 use crate::format::{self, Contextual};
 use crate::json;
@@ -89,10 +89,19 @@ impl Issues {
         Cow::Owned(rest)
     }
 
-    /// Adds what rules say of the input, as far as nothing is wrong with what they look at.
+    /// Adds what the rules say of the input. What the state may change is said beside something else alone: by itself it comes
+    /// after whatever the function refuses first.
     fn judge(&mut self, rules: Option<&Rules>, input: &Value) {
         let Some(rules) = rules.filter(|_| !self.is_over()) else { return };
-        let found = rules(&self.without_failing(input), &self.failing());
+        let Findings { sent, merged } = rules(&self.without_failing(input), &self.failing());
+        self.add_found(sent);
+        if !self.is_empty() && !self.is_over() {
+            self.add_found(merged);
+        }
+    }
+
+    /// Adds what rules found, as far as nothing is wrong with it yet.
+    fn add_found(&mut self, found: Vec<Issue>) {
         for Issue { path, message } in found {
             if !self.concerns(&path) {
                 self.add(path, message);
@@ -109,9 +118,10 @@ impl Issues {
     }
 }
 
-/// An input that has been held against its schema.
+/// An input that has been held against its schema, and not against its operation's rules yet.
 pub(crate) struct Examined<'s> {
     shape: &'s Shape,
+    rules: Option<&'s Rules>,
     input: Value,
     issues: Issues,
 }
@@ -129,10 +139,12 @@ impl Examined<'_> {
         self.issues.add(path, reason);
     }
 
-    /// The input, or 400 with every failing field.
+    /// The input, once its operation's rules have been judged as well; 400 with everything that was found wrong.
     pub(crate) fn into_input(self) -> Result<Value> {
-        self.issues.into_result()?;
-        Ok(self.input)
+        let Self { rules, input, mut issues, .. } = self;
+        issues.judge(rules, &input);
+        issues.into_result()?;
+        Ok(input)
     }
 }
 
@@ -170,7 +182,13 @@ impl Shape {
 
     /// The input of an operation from what was sent, and what is wrong with it as far as that can be told without asking
     /// anybody; 404 for a malformed id in the path.
-    pub(crate) fn examine(&self, operation: &Operation, arguments: &Arguments, country: &str, now: Timestamp) -> Result<Examined<'_>> {
+    pub(crate) fn examine<'s>(
+        &'s self,
+        operation: &'s Operation,
+        arguments: &Arguments,
+        country: &str,
+        now: Timestamp,
+    ) -> Result<Examined<'s>> {
         let mut issues = Issues::of(operation);
         let mut input = self.gather(operation, arguments, &mut issues)?;
         for path in &self.trimmed {
@@ -185,22 +203,22 @@ impl Shape {
         for error in self.validator.iter_errors(&input) {
             self.report(&error, &mut issues);
         }
-        issues.judge(operation.checks.as_deref(), &input);
-        let judged =
-            [(Contextual::Phone, judge_phone as fn(&str, &str, Timestamp) -> Result<(), String>), (Contextual::Future, judge_future)];
-        for (kind, judge) in judged {
-            for (path, steps) in self.open_fields(&issues, |other| *other == kind) {
-                if let Some(Value::String(text)) = at(&input, path)
-                    && let Err(reason) = judge(text, country, now)
-                {
-                    issues.add(steps, reason);
+        for (path, steps) in self.open_fields(&issues, |kind| *kind == Contextual::Phone) {
+            if let Some(Value::String(text)) = at_mut(&mut input, path) {
+                match format::phone(text, country) {
+                    Some(number) => *text = number,
+                    None => issues.add(steps, "is not a valid phone number"),
                 }
             }
         }
-        if !issues.is_empty() {
-            issues.judge(operation.rules.as_deref(), &input);
+        for (path, steps) in self.open_fields(&issues, |kind| *kind == Contextual::Future) {
+            if let Some(Value::String(text)) = at(&input, path)
+                && let Err(reason) = judge_future(text, now)
+            {
+                issues.add(steps, reason);
+            }
         }
-        Ok(Examined { shape: self, input, issues })
+        Ok(Examined { shape: self, rules: operation.rules.as_deref(), input, issues })
     }
 
     /// The contextual fields of some kind in which nothing has been found wrong yet.
@@ -369,15 +387,11 @@ fn from_query(sent: &[&str], schema: &Value) -> Result<Value, String> {
     Ok(Value::from(*text))
 }
 
-fn judge_phone(text: &str, country: &str, _: Timestamp) -> Result<(), String> {
-    format::phone(text, country).map(drop).ok_or_else(|| "is not a valid phone number".into())
-}
-
-fn judge_future(text: &str, _: &str, now: Timestamp) -> Result<(), String> {
+fn judge_future(text: &str, now: Timestamp) -> Result<(), &'static str> {
     match text.parse::<Moment>() {
         Ok(Moment(moment)) if moment > now => Ok(()),
-        Ok(_) => Err("has passed".into()),
-        Err(_) => Err("must be a timestamp such as 2026-11-21T09:30:00.000Z".into()),
+        Ok(_) => Err("has passed"),
+        Err(_) => Err("must be a timestamp such as 2026-11-21T09:30:00.000Z"),
     }
 }
 

@@ -12,6 +12,7 @@ mod rate_limit;
 mod request;
 mod service;
 mod shared_log;
+mod stages;
 mod unsent;
 mod validate;
 
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method};
 use jiff::Timestamp;
-use store::Transaction;
+use store::{Share, Transaction};
 use uuid::Uuid;
 
 pub use authenticate::bearer;
@@ -34,13 +35,13 @@ use request::Head;
 pub use request::{Payload, Request};
 pub use service::{Service, Settings};
 pub use shared_log::SharedLog;
+use stages::{Admitted, Call, Validated};
 pub use unsent::{Held, Hurry, Unsent};
 
 use crate::access::{Access, Credential, Identified};
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
-use crate::operation::{Answer, Arguments, Effect, Job, Needs, Operation, Surface, Work};
-use idempotency::Key;
+use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
 use memory::Question;
 
 /// The statements of this chapter.
@@ -139,8 +140,9 @@ enum Reading {
 pub async fn handle(service: &Arc<Service>, operation: &'static Operation, request: Request) -> Outcome {
     let (head, payload) = request.split();
     let request_id = head.id;
+    let call = Arc::new(Call { service: service.clone(), operation, head, now: service.clock.now() });
     let mut noted = Noted::default();
-    let answered = through(service, operation, head, payload, &mut noted).await;
+    let answered = through(&call, payload, &mut noted).await;
     let Noted { standing, requester } = noted;
     match answered {
         Ok(Success { status, body, etag, is_replay }) => Outcome { status, body, etag, standing, is_replay, retry_after: None, requester },
@@ -160,143 +162,86 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
     }
 }
 
-async fn through(
-    service: &Arc<Service>,
-    operation: &'static Operation,
-    head: Head,
-    payload: Payload,
-    noted: &mut Noted,
-) -> Result<Success> {
-    let now = service.clock.now();
-    let (shared, head) = (service.clone(), Arc::new(head));
-    let sent = head.clone();
+async fn through(call: &Arc<Call>, payload: Payload, noted: &mut Noted) -> Result<Success> {
+    let Call { service, operation, head, .. } = &**call;
+    let known = known(call).await?;
+    let share = known.as_ref().map_or_else(|| service.homes.of(operation, head), Caller::organization);
+    service.room(share).await?;
+    let Some(caller) = known else { return in_one_visit(call, share, payload, noted).await };
+    let agreed = take_shared(call, &caller).await;
+    let admitted = call.admit(caller, agreed, noted)?;
+    if let Some(success) = recall(call, &admitted) {
+        return Ok(success);
+    }
+    let arguments = head.read(payload, operation).await;
+    let validated = admitted.hear(call, arguments)?.validate_with_network(call).await?;
     match operation.effect {
         Effect::Read => {
-            let known = match authenticate::recall(service, operation, &head, now)? {
-                // What nodes share is asked over the network: between two transactions, not in one.
-                None if operation.surface == Surface::Public && service.limits.are_shared() => {
-                    Some(identify(service, operation, &head, now).await?)
-                }
-                known => known,
-            };
-            let share = known.as_ref().map_or_else(|| service.homes.of(operation, &head), Caller::organization);
-            service.room(share).await?;
-            if let Some(caller) = known {
-                let agreed = take_shared(service, operation, &caller, now).await;
-                admit(service, operation, &caller, now, agreed, noted)?;
-                if let Some(success) = recall(service, operation, &caller, &head) {
-                    return Ok(success);
-                }
-                let arguments = head.read(payload, operation).await?;
-                let read = move |tx: &mut Transaction<'_>| read(tx, &shared, operation, &arguments, &caller, now, &sent);
-                return asked(operation, service.store.read_for(share, read).await?, head.id).await;
-            }
-            let arguments = head.read(payload, operation).await;
-            // One visit to the database: who asks, whether they may, and the answer come from one state.
-            let (taken, answered) = service
-                .store
-                .read_for(share, move |tx| {
-                    let mut taken = Noted::default();
-                    let answered = authenticate::identify(tx, &shared, operation, &sent, now).and_then(|caller| {
-                        admit(&shared, operation, &caller, now, None, &mut taken)?;
-                        match recall(&shared, operation, &caller, &sent) {
-                            Some(success) => Ok(Reading::Done(success)),
-                            None => read(tx, &shared, operation, &arguments?, &caller, now, &sent),
-                        }
-                    });
-                    Ok::<_, Error>((taken, answered))
-                })
-                .await?;
-            *noted = taken;
-            asked(operation, answered?, head.id).await
+            let shared = call.clone();
+            asked(call, service.store.read_for(share, move |tx| read(tx, &shared, validated)).await?).await
         }
-        Effect::Write => {
-            let caller = match authenticate::recall(service, operation, &head, now)? {
-                Some(caller) => caller,
-                None => identify(service, operation, &head, now).await?,
-            };
-            service.room(caller.organization()).await?;
-            let agreed = take_shared(service, operation, &caller, now).await;
-            admit(service, operation, &caller, now, agreed, noted)?;
-            let arguments = head.read(payload, operation).await;
-            if let (Needs::ByBody(check), Ok(arguments)) = (operation.needs, &arguments) {
-                check(arguments.body(), caller.access())?;
-            }
-            let key = match &caller {
-                Caller::Tenant(identified) => Key::of(operation, &head, identified.owner())?,
-                Caller::Platform(..) => None,
-            };
-            let arguments = arguments?;
-            let mut input = validate::validate(service, operation, &arguments, caller.country(), now).await?;
-            arguments.keep_numbers(&mut input);
-            let key = key.map(|key| key.for_request(operation, &arguments));
-            write(service, operation, Sent { head, arguments, input }, caller, now, key).await
-        }
+        Effect::Write => write(call, validated).await,
     }
 }
 
-/// Who asks, in a transaction of its own.
-async fn identify(service: &Arc<Service>, operation: &'static Operation, head: &Arc<Head>, now: Timestamp) -> Result<Caller> {
-    let (shared, sent) = (service.clone(), head.clone());
-    let share = service.homes.of(operation, head);
-    service.store.read_for(share, move |tx| authenticate::identify(tx, &shared, operation, &sent, now)).await
+/// A read of somebody who is not known yet. One visit to the database: who asks, whether they may, and the answer come from
+/// one state.
+async fn in_one_visit(call: &Arc<Call>, share: Share, payload: Payload, noted: &mut Noted) -> Result<Success> {
+    let arguments = call.head.read(payload, call.operation).await;
+    let shared = call.clone();
+    let visit = move |tx: &mut Transaction<'_>| {
+        let mut taken = Noted::default();
+        let answered = authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now).and_then(|caller| {
+            let admitted = shared.admit(caller, None, &mut taken)?;
+            match recall(&shared, &admitted) {
+                Some(success) => Ok(Reading::Done(success)),
+                None => read(tx, &shared, admitted.hear(&shared, arguments)?.validate(&shared)?),
+            }
+        });
+        Ok::<_, Error>((taken, answered))
+    };
+    let (taken, answered) = call.service.store.read_for(share, visit).await?;
+    *noted = taken;
+    asked(call, answered?).await
+}
+
+/// Who asks, where that is remembered or has to be known before the rest begins. A read finds it out in its own visit otherwise.
+async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
+    let Call { service, operation, head, now } = &**call;
+    let remembered = authenticate::recall(service, operation, head, *now)?;
+    // What nodes share is asked over the network: between two transactions, not in one.
+    let is_shared = operation.surface == Surface::Public && service.limits.are_shared();
+    if remembered.is_some() || (operation.effect == Effect::Read && !is_shared) {
+        return Ok(remembered);
+    }
+    let (share, shared) = (service.homes.of(operation, head), call.clone());
+    let identify = move |tx: &mut Transaction<'_>| authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now);
+    service.store.read_for(share, identify).await.map(Some)
 }
 
 /// The caller's standing with a limit that nodes share, if they do and it is to be had.
-async fn take_shared(service: &Service, operation: &Operation, caller: &Caller, now: Timestamp) -> Option<Standing> {
+async fn take_shared(call: &Call, caller: &Caller) -> Option<Standing> {
+    let Call { service, operation, now, .. } = call;
     if operation.surface != Surface::Public {
         return None;
     }
     let Caller::Tenant(identified) = caller else { return None };
-    service.limits.take_shared(identified.owner(), &service.clock, now).await
-}
-
-/// Rate limit, two-factor, permission: with authentication, what every request passes before anything it says is looked at.
-///
-/// The limit is the one that nodes have agreed on, or else this process's own.
-fn admit(
-    service: &Service,
-    operation: &Operation,
-    caller: &Caller,
-    now: Timestamp,
-    agreed: Option<Standing>,
-    noted: &mut Noted,
-) -> Result<()> {
-    noted.requester = Some(Requester { organization: caller.organization(), credential: caller.access().credential });
-    let elapsed = service.clock.elapsed();
-    noted.standing = match (operation.surface, caller) {
-        (Surface::Public, Caller::Tenant(identified)) => agreed.or_else(|| service.limits.take(identified.owner(), elapsed, now)),
-        (Surface::Guest, Caller::Tenant(identified)) => service.guest_limits.take(identified.owner(), elapsed, now),
-        _ => None,
-    };
-    if noted.standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
-        return Err(Kind::RateLimit.into());
-    }
-    permit(operation, caller.access())
-}
-
-/// Two-factor, then permission.
-fn permit(operation: &Operation, access: &Access) -> Result<()> {
-    access.require_two_factor()?;
-    if let Needs::Permission(permission) = operation.needs {
-        access.require(permission)?;
-    }
-    Ok(())
+    service.limits.take_shared(identified.owner(), &service.clock, *now).await
 }
 
 /// The answer that is kept, if it still holds.
-fn recall(service: &Service, operation: &Operation, caller: &Caller, head: &Head) -> Option<Success> {
-    let Caller::Tenant(identified) = caller else { return None };
-    let (question, basis) = Question::of(operation, identified, head)?;
-    let kept = service.memory.answer(&question, basis, identified.revisions)?;
-    Some(Success::kept(operation, kept, head.id))
+fn recall(call: &Call, admitted: &Admitted) -> Option<Success> {
+    let Caller::Tenant(identified) = admitted.caller() else { return None };
+    let (question, basis) = Question::of(call.operation, identified, &call.head)?;
+    let kept = call.service.memory.answer(&question, basis, identified.revisions)?;
+    Some(Success::kept(call.operation, kept, call.head.id))
 }
 
 /// The answer of a read, once another service has been asked where that is what it takes.
-async fn asked(operation: &Operation, reading: Reading, request_id: Uuid) -> Result<Success> {
+async fn asked(call: &Call, reading: Reading) -> Result<Success> {
     match reading {
         Reading::Done(success) => Ok(success),
-        Reading::Asks(asking) => Ok(Success::of(operation, &asking.await?, request_id)),
+        Reading::Asks(asking) => Ok(Success::of(call.operation, &asking.await?, call.head.id)),
     }
 }
 
@@ -338,18 +283,11 @@ impl Caller {
     }
 }
 
-fn read(
-    tx: &mut Transaction<'_>,
-    service: &Arc<Service>,
-    operation: &Operation,
-    arguments: &Arguments,
-    caller: &Caller,
-    now: Timestamp,
-    head: &Head,
-) -> Result<Reading> {
-    let input = operation.shape().validate(operation, arguments, caller.country(), now)?;
-    let system = service.system(tx, now);
-    let answer = match (&operation.work, caller) {
+fn read(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -> Result<Reading> {
+    let Call { service, operation, head, now } = call;
+    let (caller, _, _, input) = validated.into_parts();
+    let system = service.system(tx, *now);
+    let answer = match (&operation.work, &caller) {
         (Work::Tenant(prepare), Caller::Tenant(identified)) => {
             let answer = prepare(input)?(&mut Context::of_known(system, identified))?;
             if let Some((question, _)) = Question::of(operation, identified, head) {
@@ -366,33 +304,21 @@ fn read(
     Ok(Reading::Done(Success::of(operation, &answer, head.id)))
 }
 
-/// What a write was sent, read and validated.
-struct Sent {
-    head: Arc<Head>,
-    arguments: Arguments,
-    input: serde_json::Value,
-}
-
 /// What a write does in its transaction.
 enum Writing {
     Tenant(Uuid, Job),
     System(serde_json::Value),
 }
 
-async fn write(
-    service: &Arc<Service>,
-    operation: &'static Operation,
-    sent: Sent,
-    caller: Caller,
-    now: Timestamp,
-    key: Option<Key>,
-) -> Result<Success> {
+async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
+    let Call { service, operation, now, .. } = &**call;
+    let now = *now;
+    let (caller, key, arguments, input) = validated.into_parts();
     // Held until the outcome is known; dropped on every way out, a panic included.
     let _held = key.as_ref().map(|key| service.in_flight.hold(key)).transpose()?;
-    let shared = service.clone();
+    let within = call.clone();
     let retention = service.settings.idempotency_retention;
     let share = caller.organization();
-    let Sent { head, arguments, input } = sent;
     let writing = match (&operation.work, share) {
         (Work::Tenant(prepare), Some(id)) => Writing::Tenant(id, prepare(input)?),
         (Work::System(_), _) => Writing::System(input),
@@ -402,7 +328,8 @@ async fn write(
     let (success, rung) = service
         .store
         .write_for(share, operation.patience, move |tx| {
-            let again = |tx: &mut Transaction<'_>| admit_again(tx, &shared, operation, &head, &arguments);
+            let Call { service: shared, operation, head, .. } = &*within;
+            let again = |tx: &mut Transaction<'_>| admit_again(tx, &within, &arguments);
             if let Some(key) = &key
                 && let Some(recorded) = key.recorded(tx, now, retention)?
             {
@@ -437,19 +364,11 @@ async fn write(
 
 /// Identifies a caller anew, where the organization is another since it was let in: a body may take its time to arrive, and
 /// what was revoked meanwhile counts.
-fn admit_again(
-    tx: &mut Transaction<'_>,
-    service: &Service,
-    operation: &Operation,
-    head: &Head,
-    arguments: &Arguments,
-) -> Result<Option<Arc<Identified>>> {
-    let identified = authenticate::identify_again(tx, service.app, operation, head, service.clock.now())?;
+fn admit_again(tx: &mut Transaction<'_>, call: &Call, arguments: &Arguments) -> Result<Option<Arc<Identified>>> {
+    let identified = authenticate::identify_again(tx, call.service.app, call.operation, &call.head, call.service.clock.now())?;
     if let Some(identified) = &identified {
-        permit(operation, &identified.access)?;
-        if let Needs::ByBody(check) = operation.needs {
-            check(arguments.body(), &identified.access)?;
-        }
+        call.permit(&identified.access)?;
+        call.permit_body(&identified.access, arguments)?;
     }
     Ok(identified)
 }
