@@ -194,7 +194,7 @@ pub(super) fn operations() -> Vec<Operation> {
 
 /// The reservation whose token the caller has.
 fn own_reservation(context: &Context<'_, '_>) -> Result<Uuid> {
-    let Credential::Guest { reservation } = context.access.credential else { return Err(Error::not_found("Stay")) };
+    let Credential::Guest { opens: reservation } = context.access.credential else { return Err(Error::not_found("Stay")) };
     Ok(reservation)
 }
 

@@ -49,10 +49,10 @@ pub enum Credential {
     },
     /// The platform key.
     Platform,
-    /// The guest of a reservation, by the stay token.
+    /// A guest, by the token of their link.
     Guest {
-        /// The reservation.
-        reservation: Uuid,
+        /// What the link opens.
+        opens: Uuid,
     },
 }
 
@@ -64,7 +64,7 @@ impl Credential {
             Self::ApiKey(id) => format!("key:{id}"),
             Self::Connection { app, member } => format!("oauth:{app}:{member}"),
             Self::Platform => "platform".into(),
-            Self::Guest { reservation } => format!("guest:{reservation}"),
+            Self::Guest { opens } => format!("guest:{opens}"),
         }
     }
 
@@ -124,11 +124,11 @@ impl Access {
         Self { credential: Credential::Platform, permissions, reach: Reach::Everything, satisfies_two_factor: true }
     }
 
-    /// A guest: their own stay and nothing else.
+    /// A guest: what their link opens, and nothing else.
     #[must_use]
-    pub fn guest(reservation: Uuid) -> Self {
+    pub fn guest(opens: Uuid) -> Self {
         Self {
-            credential: Credential::Guest { reservation },
+            credential: Credential::Guest { opens },
             permissions: Permissions::default(),
             reach: Reach::Properties([].into()),
             satisfies_two_factor: true,
@@ -181,7 +181,7 @@ impl Identified {
 pub struct Revisions {
     /// Of what it configures and what that refers to.
     pub configuration: i64,
-    /// Of the records that come and go: reservations, tasks, devices, reviews and their like.
+    /// Of the records that come and go.
     pub stream: i64,
 }
 

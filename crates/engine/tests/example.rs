@@ -1,0 +1,206 @@
+//! A program of one chapter with two operations and a table: what the engine makes of it.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use engine::access::{Access, Identified, Permission, hash};
+use engine::ambient::{Clock, Ids};
+use engine::app::{About, Annex, App, Link};
+use engine::background::Background;
+use engine::chapter::{Chapter, assemble};
+use engine::context::Context;
+use engine::error::Result;
+use engine::kit::{Kit, Parts};
+use engine::operation::{Basis, Needs, Nothing, Operation};
+use engine::pipeline::{Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
+use engine::surface::{self, Metrics, openapi};
+use engine::values;
+use http::header::{AUTHORIZATION, ETAG};
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{Json, Store, Transaction};
+use tower::ServiceExt as _;
+use uuid::Uuid;
+
+const TOKEN: &str = "sk_example";
+
+store::statements! {
+    /// A new note.
+    INSERT = "insert into note (organization_id, id, doc) values (?1, ?2, ?3)";
+    /// Every note, the oldest first.
+    LIST = "select doc from note where organization_id = ?1 order by id";
+    /// How the notes of an erased organization go.
+    ERASE = "delete from note where organization_id = ?1";
+    /// An organization.
+    PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc) values (?1, 1, 0, 0, ?2)";
+    /// A key of it.
+    PUT_KEY = "insert into api_key (id, organization_id, token_hash, created_at, doc) values (?1, ?2, ?3, 0, ?4)";
+}
+
+/// A note to write down.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CreateNote {
+    /// What it says, 1 to 20 characters.
+    #[schemars(length(min = 1, max = 20))]
+    text: String,
+}
+
+/// A note.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Note {
+    /// Server-assigned.
+    id: Uuid,
+    /// What it says.
+    text: String,
+}
+
+/// How notes begin, which the program brings with it.
+struct Prefix(&'static str);
+
+fn create(context: &mut Context<'_, '_>, input: CreateNote) -> Result<Note> {
+    let Prefix(prefix) = context.part()?;
+    let note = Note { id: context.new_id(), text: format!("{prefix}{}", input.text) };
+    context.execute(&INSERT, values![note.id, store::Value::json(&note)?])?;
+    Ok(note)
+}
+
+fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<Note>> {
+    let rows = context.rows(&LIST, [])?;
+    rows.iter().map(|row| Ok(row.get(0).map(|Json(note)| note)?)).collect()
+}
+
+static NOTES: Chapter = Chapter {
+    operations: || {
+        vec![
+            Operation::public("createNote", Method::POST, "/notes", Needs::Permission(Permission::ModifyTasks))
+                .summary("Write a note down")
+                .creates()
+                .run(create),
+            Operation::public("listNotes", Method::GET, "/notes", Needs::Permission(Permission::ViewTasks))
+                .summary("List the notes")
+                .kept(Basis::Configuration)
+                .run(list),
+        ]
+    },
+    statements: || vec![&INSERT, &LIST],
+    erased: &[&ERASE],
+    ..Chapter::new("notes")
+};
+
+fn nobody(_: &mut Transaction<'_>, _: &str) -> Result<Option<Identified>> {
+    Ok(None)
+}
+
+fn app() -> &'static App {
+    static APP: LazyLock<App> = LazyLock::new(|| {
+        let annex = Annex { parameters: || json!({}), schemas: Vec::new, webhooks: |_| serde_json::Map::new() };
+        let link = Link { find: nobody, what: "Link" };
+        assemble(&[&NOTES], About { description: "Notes.", instructions: "Takes notes.", annex, link })
+    });
+    &APP
+}
+
+mod migrations {
+    refinery::embed_migrations!("tests/migrations");
+}
+
+/// The program, running, with a key that may do what it is asked for here.
+struct Program {
+    service: Arc<Service>,
+    router: axum::Router,
+    _folder: tempfile::TempDir,
+}
+
+impl Program {
+    async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("notes.db").display());
+        let migrations = store::Migrations { sqlite: migrations::migrations::runner(), postgres: migrations::migrations::runner() };
+        let store = Store::open(&url, &migrations).unwrap();
+        let organization = Uuid::from_u128(1);
+        let key = json!({ "name": "k", "permissions": [Permission::ViewTasks, Permission::ModifyTasks] });
+        let put = move |tx: &mut Transaction<'_>| {
+            let doc = json!({ "name": "O", "country": "ES", "languages": ["en"], "isTwoFactorRequired": false });
+            tx.execute(&PUT_ORGANIZATION, &values![organization, store::Value::json(&doc)?])?;
+            tx.execute(&PUT_KEY, &values![Uuid::from_u128(2), organization, store::Value::Bytes(hash(TOKEN)), store::Value::json(&key)?])
+        };
+        store.write(put).await.unwrap();
+        let app = app();
+        let service = Arc::new(Service {
+            app,
+            store,
+            clock: Clock::manual("2026-11-21T09:30:00Z".parse::<Timestamp>().unwrap()),
+            kit: Arc::new(Kit::new(Ids::default(), "http://notes.example/", &app.lists, Parts::default().with(Prefix("- ")))),
+            settings: Settings { platform_keys: Vec::new(), idempotency_retention: Duration::from_secs(3_600) },
+            limits: RateLimits::new(100, 0),
+            guest_limits: RateLimits::new(0, 0),
+            memory: Memory::seeing(2),
+            homes: Homes::default(),
+            in_flight: InFlight::default(),
+            unsent: Arc::new(Unsent::new(1 << 20, Duration::ZERO)),
+            background: Background::default(),
+        });
+        let router = surface::router(&service, Metrics::install().unwrap(), &[], Vec::new()).unwrap();
+        Self { service, router, _folder: folder }
+    }
+
+    async fn ask(&self, method: Method, token: &str, headers: &[(&str, &str)], body: Option<Value>) -> (Response<()>, Value) {
+        let mut request = Request::builder().method(method).uri("/api/v1/notes").header(AUTHORIZATION, format!("Bearer {token}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let (parts, body) = self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap().into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        (Response::from_parts(parts, ()), serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+}
+
+#[tokio::test]
+async fn two_operations_and_a_table() {
+    let program = Program::start().await;
+    let (created, note) = program.ask(Method::POST, TOKEN, &[("idempotency-key", "a")], Some(json!({ "text": "Milk" }))).await;
+    assert_eq!((created.status(), &note["data"]["text"]), (StatusCode::CREATED, &json!("- Milk")));
+    let (again, same) = program.ask(Method::POST, TOKEN, &[("idempotency-key", "a")], Some(json!({ "text": "Milk" }))).await;
+    assert_eq!((again.headers()["idempotency-replayed"].to_str().unwrap(), same), ("true", note.clone()));
+
+    let (first, listed) = program.ask(Method::GET, TOKEN, &[], None).await;
+    assert_eq!((first.status(), &listed["data"]), (StatusCode::OK, &json!([note["data"]])));
+    let etag = first.headers()[ETAG].to_str().unwrap();
+    assert_eq!(program.ask(Method::GET, TOKEN, &[("if-none-match", etag)], None).await.0.status(), StatusCode::NOT_MODIFIED);
+    assert!(program.service.memory.tally().hits > 0, "what has not changed is answered from memory");
+    program.ask(Method::POST, TOKEN, &[], Some(json!({ "text": "Bread" }))).await;
+    assert_eq!(program.ask(Method::GET, TOKEN, &[("if-none-match", etag)], None).await.1["data"].as_array().unwrap().len(), 2);
+
+    let (refused, error) = program.ask(Method::POST, TOKEN, &[], Some(json!({ "text": "", "txet": "Milk" }))).await;
+    assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(error["error"]["details"]["issues"].as_array().unwrap().len(), 2, "{error}");
+    assert_eq!(program.ask(Method::GET, "sk_nobody", &[], None).await.0.status(), StatusCode::UNAUTHORIZED);
+}
+
+#[test]
+fn it_is_a_document_and_tools_as_well() {
+    let document = openapi::document(app());
+    let notes = &document["paths"]["/notes"];
+    assert_eq!((&notes["post"]["operationId"], &notes["get"]["operationId"]), (&json!("createNote"), &json!("listNotes")));
+    assert_eq!(notes["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]["text"]["maxLength"], 20);
+    let tools = surface::tools(app());
+    assert_eq!(tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["createNote", "listNotes"]);
+}
+
+#[test]
+fn what_it_knows_of_its_tables_is_put_together() {
+    let is_there = |statement: &'static store::Statement| app().statements.iter().any(|known| std::ptr::eq(*known, statement));
+    assert!([&INSERT, &LIST, &ERASE].into_iter().all(is_there));
+    // What a chapter has of an organization goes before what the engine has of it.
+    assert!(std::ptr::eq(app().erased[0], &raw const ERASE));
+    assert_eq!(Access::platform().permissions.has(Permission::ViewTasks), Access::platform().permissions.has(Permission::ModifyTasks));
+}
