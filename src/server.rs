@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use delivery::{self, Dispatcher, Means, Names, Targets};
 use engine::access;
@@ -13,7 +14,6 @@ use engine::error;
 use engine::kit::{Kit, Parts};
 use engine::pipeline::{self, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -25,7 +25,7 @@ use crate::platform;
 use crate::records::{self, FilesUrl, Photos};
 use crate::translations::Translator;
 pub use engine::server::Limits;
-use engine::server::{accept, turned};
+use engine::server::accept;
 use engine::summaries;
 use engine::surface::{self, Metrics};
 
@@ -42,7 +42,8 @@ pub struct Server {
     pub service: Arc<Service>,
     /// What its deliveries are made with.
     pub means: Arc<Means>,
-    stop: watch::Sender<bool>,
+    /// A server that is dropped stops, too.
+    stop: DropGuard,
     accepting: JoinHandle<()>,
     background: Vec<JoinHandle<()>>,
 }
@@ -86,7 +87,7 @@ impl Server {
             ..assemble(store, clock, &public_url, settings, parts).await?
         });
         brought_up_to_date(&service).await?;
-        let (stop, stopped) = watch::channel(false);
+        let stop = CancellationToken::new().drop_guard();
         let means = Arc::new(Means {
             store: service.store.clone(),
             clock: service.clock.clone(),
@@ -105,22 +106,22 @@ impl Server {
         let timekeeper = Timekeeper::new(service.clone());
         let (swept, kept) = ((service.clone(), means.clone()), metrics.clone());
         let mut background = vec![
-            begin(&service, "webhooks", &stopped, move |stopped| dispatcher.clone().run(stopped)),
-            begin(&service, "sweep", &stopped, move |stopped| sweep(swept.0.clone(), swept.1.clone(), stopped)),
-            begin(&service, "metrics", &stopped, move |stopped| kept.clone().keep(stopped)),
-            begin(&service, "timers", &stopped, move |stopped| timekeeper.clone().run(stopped)),
+            begin(&service, "webhooks", stop.token(), move |stop| dispatcher.clone().run(stop)),
+            begin(&service, "sweep", stop.token(), move |stop| sweep(swept.0.clone(), swept.1.clone(), stop)),
+            begin(&service, "metrics", stop.token(), move |stop| kept.clone().keep(stop)),
+            begin(&service, "timers", stop.token(), move |stop| timekeeper.clone().run(stop)),
         ];
         if let Some(translator) = translator {
-            background.push(begin(&service, "translations", &stopped, move |stopped| translator.clone().run(stopped)));
+            background.push(begin(&service, "translations", stop.token(), move |stop| translator.clone().run(stop)));
         }
         if let Some(log) = service.limits.shared_log() {
             let attempt = log.next_attempt();
-            background.push(begin(&service, "redis", &stopped, move |stopped| log.clone().keep(stopped)));
+            background.push(begin(&service, "redis", stop.token(), move |stop| log.clone().keep(stop)));
             // So that the first requests already count for all nodes.
             attempt.await;
         }
         let router = surface::router(&service, metrics, &flags.cors_origin, crate::app::routes(&service))?;
-        let accepting = tokio::spawn(accept(listener, router, limits, service.unsent.clone(), stopped));
+        let accepting = tokio::spawn(accept(listener, router, limits, service.unsent.clone(), stop.token().clone()));
         Ok(Self { address, service, means, stop, accepting, background })
     }
 
@@ -131,7 +132,7 @@ impl Server {
 
     /// Stops accepting, finishes what is in flight, and ends the background work.
     pub async fn stop(self) {
-        self.stop.send_replace(true);
+        drop(self.stop);
         let all = async {
             // A task that panicked has been logged; there is nothing left of it to wait for.
             let _ = self.accepting.await;
@@ -193,31 +194,30 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
     })
 }
 
-/// Begins work that goes on beside the requests until the switch is turned, and is begun again where it ends before.
+/// Begins work that goes on beside the requests until it is told to stop, and is begun again where it ends before.
 fn begin<W: Future<Output = ()> + Send + 'static>(
     service: &Arc<Service>,
     name: &'static str,
-    stopped: &watch::Receiver<bool>,
-    work: impl Fn(watch::Receiver<bool>) -> W + Send + Sync + 'static,
+    stop: &CancellationToken,
+    work: impl Fn(CancellationToken) -> W + Send + Sync + 'static,
 ) -> JoinHandle<()> {
-    let (service, stopped) = (service.clone(), stopped.clone());
-    tokio::spawn(async move { service.background.keep_up(name, stopped.clone(), || work(stopped.clone())).await })
+    let (service, stop) = (service.clone(), stop.clone());
+    tokio::spawn(async move { service.background.keep_up(name, stop.clone(), || work(stop.clone())).await })
 }
 
-async fn sweep(service: Arc<Service>, means: Arc<Means>, mut stopped: watch::Receiver<bool>) {
+async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken) {
     let mut minute = tokio::time::interval_at(Instant::now() + SWEEP_EVERY, SWEEP_EVERY);
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let is_minute = tokio::select! {
-            () = turned(&mut stopped) => return,
+            () = stop.cancelled() => return,
             _ = minute.tick() => true,
             () = means.deleted.notified() => false,
         };
         let swept = async { if is_minute { sweep_once(&service, &means).await } else { sweep_deleted(&means).await } };
         // A batch that is under way ends by itself; the next one can wait for the next start.
-        tokio::select! {
-            () = turned(&mut stopped) => return,
-            () = swept => {}
+        if stop.run_until_cancelled(swept).await.is_none() {
+            return;
         }
     }
 }

@@ -14,6 +14,7 @@ use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use strum::VariantArray;
 use uuid::Uuid;
 
 use self::making::Maker;
@@ -104,7 +105,7 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     let at: Vec<(&str, &str)> = at.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let settings = json!({ "name": "Barcelona Flats", "country": "ES", "languages": ["en", "es", "fr"] });
     platform.call("putOrganization", &at, settings).await?;
-    let everything = json!({ "name": "Demo", "permissions": Permission::ALL.map(Permission::name) });
+    let everything = json!({ "name": "Demo", "permissions": Permission::VARIANTS });
     let key = platform.call("createApiKey", &at, everything).await?;
     let api_key = key["token"].as_str().unwrap_or_default().to_owned();
 

@@ -3,6 +3,7 @@
 use engine::app::Named;
 use engine::surface::openapi::{Detail, example, pascal, reference};
 use serde_json::{Map, Value, json};
+use strum::VariantArray;
 
 use super::Event;
 use super::event_types::{ping_schema, step_run_schema, subject};
@@ -10,14 +11,14 @@ use crate::records::Kind;
 
 /// The kinds of records, each under a name of its own; those that events are about in any case.
 pub(crate) fn schemas() -> Vec<Named> {
-    let told: Vec<Kind> = Event::ALL.iter().copied().filter_map(subject).collect();
+    let told: Vec<Kind> = Event::VARIANTS.iter().copied().filter_map(subject).collect();
     let named = |kind: Kind| Named { name: record_name(kind), schema: kind.view_schema(), is_always: told.contains(&kind) };
-    Kind::ALL.into_iter().map(named).collect()
+    Kind::VARIANTS.iter().copied().map(named).collect()
 }
 
 /// `TaskTemplateRecord`
 fn record_name(kind: Kind) -> String {
-    format!("{}Record", pascal(kind.name()))
+    format!("{}Record", pascal(kind.as_ref()))
 }
 
 /// The headers of what is sent.
@@ -58,16 +59,16 @@ pub(crate) fn parameters() -> Value {
 /// Every event, and the ping.
 pub(crate) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
     let entry = |name: &str, description: String, data: &Value| (name.to_owned(), webhook(name, &description, data, schemas));
-    let mut webhooks: Map<_, _> = Event::ALL
+    let mut webhooks: Map<_, _> = Event::VARIANTS
         .iter()
         .map(|event| {
             let data = subject(*event).map_or_else(step_run_schema, |kind| reference("schemas", &record_name(kind)));
             let description = format!(
                 "{} Sent to subscriptions whose credential holds `{}`; the data is read when the delivery is sent.",
                 event.fires(),
-                event.permission().name()
+                event.permission().as_ref()
             );
-            entry(event.name(), description, &data)
+            entry(event.as_ref(), description, &data)
         })
         .collect();
     webhooks.extend([entry("ping", "Sent when `pingWebhookSubscription` asks for it; tried once.".into(), &ping_schema())]);

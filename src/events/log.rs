@@ -13,6 +13,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{Json, Row};
+use strum::VariantArray;
 use uuid::Uuid;
 
 use super::Event;
@@ -105,7 +106,7 @@ struct Redelivered {
 
 /// What deliveries can be of: the events, and a ping.
 fn told_name(_: &mut SchemaGenerator) -> Schema {
-    let names: Vec<_> = Event::ALL.iter().map(|event| event.name()).chain([PING]).collect();
+    let names: Vec<_> = Event::VARIANTS.iter().map(Event::as_ref).chain([PING]).collect();
     json_schema!({ "type": "string", "enum": names })
 }
 
@@ -117,7 +118,7 @@ impl WebhookDelivery {
         Ok(Self {
             id: row.get(0)?,
             event: delivery.told.event,
-            status: Status::named(&status).ok_or_else(|| Error::internal(format!("a delivery is {status}, which is no status")))?,
+            status: status.parse().map_err(|_| Error::internal(format!("a delivery is {status}, which is no status")))?,
             attempts: delivery.attempts,
             next_attempt_at: row.get::<Option<_>>(2)?.map(Moment),
             created_at: Moment(row.get(3)?),

@@ -37,6 +37,7 @@ use engine::error::Result;
 use engine::kit::Bell;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 use crate::records::Kind;
@@ -63,22 +64,15 @@ pub(crate) static CHAPTER: Chapter = Chapter {
 macro_rules! events {
     ($($variant:ident = $name:literal, $permission:ident, $fires:literal;)*) => {
         /// An event that can be subscribed to.
+        // In the spec's order.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(AsRefStr, EnumString, IntoStaticStr, VariantArray)]
         #[schemars(inline)]
         pub enum Event {
-            $(#[doc = $fires] #[serde(rename = $name)] $variant,)*
+            $(#[doc = $fires] #[serde(rename = $name)] #[strum(serialize = $name)] $variant,)*
         }
 
         impl Event {
-            /// Every event, in the spec's order.
-            pub const ALL: &[Self] = &[$(Self::$variant),*];
-
-            /// As it is written.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-
             /// What a credential must hold to hear of it.
             #[must_use]
             pub const fn permission(self) -> Permission {
@@ -111,14 +105,6 @@ events! {
     WorkflowStep = "workflow.step", ViewWorkflows, "A chosen external-automation step of a workflow ran.";
 }
 
-impl Event {
-    /// The event written so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|event| event.name() == name)
-    }
-}
-
 /// Puts an event into the outbox, in the transaction of what caused it.
 pub(crate) fn fire(context: &mut Context<'_, '_>, event: Event, kind: Kind, record: Uuid, property: Option<Uuid>) -> Result<()> {
     fire_all(context, &[Happening { event, kind, record_id: record, property_id: property }])
@@ -135,10 +121,10 @@ mod tests {
 
     #[test]
     fn a_name_and_its_event_find_each_other() {
-        assert_eq!(Event::ALL.len(), 13);
-        for event in Event::ALL {
-            assert_eq!(Event::named(event.name()), Some(*event));
-            assert_eq!(serde_json::to_value(event).unwrap(), event.name());
+        assert_eq!(Event::VARIANTS.len(), 13);
+        for event in Event::VARIANTS {
+            assert_eq!(event.as_ref().parse(), Ok(*event));
+            assert_eq!(serde_json::to_value(event).unwrap(), event.as_ref());
         }
     }
 }

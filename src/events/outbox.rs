@@ -50,7 +50,7 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
     if events.is_empty() {
         return Ok(());
     }
-    let names: Vec<_> = events.iter().map(|event| event.name().to_owned()).collect();
+    let names: Vec<_> = events.iter().map(|event| event.as_ref().to_owned()).collect();
     let mut subscribers: HashMap<String, Vec<(Uuid, Filters)>> = HashMap::new();
     for row in context.rows(&SUBSCRIBERS, values![names])? {
         let Json(Stored { filters, .. }) = row.get(1)?;
@@ -69,9 +69,9 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
         let step = run.and_then(StepRun::step);
         // A run says when it took place; everything else takes place when it becomes known.
         let occurred_at = run.map_or(Moment(now), |run| run.occurred_at);
-        let told = Told { event: event.name().into(), subject: Some(Subject { kind: kind.name().into(), record_id }) };
+        let told = Told { event: event.as_ref().into(), subject: Some(Subject { kind: kind.as_ref().into(), record_id }) };
         let doc = store::Value::json(&Delivery::new(told, occurred_at))?;
-        for (subscription, filters) in subscribers.get(event.name()).into_iter().flatten() {
+        for (subscription, filters) in subscribers.get(event.as_ref()).into_iter().flatten() {
             if filters.admit(property_id, step.as_deref()) {
                 rows.push(values![context.new_id(), *subscription, now, doc.clone()]);
             }

@@ -53,7 +53,7 @@ impl Owner for Payloads {
         say: &mut dyn FnMut(Said),
     ) -> Result<Hearing> {
         let Subscription { organization, id, credential, event } = subscription;
-        let event = Event::named(event).ok_or_else(|| Error::internal(format!("a subscription to {event}, which is no event")))?;
+        let event = event.parse::<Event>().map_err(|_| Error::internal(format!("a subscription to {event}, which is no event")))?;
         let caller = standing::caller_of(tx, *organization, credential, now)?;
         let caller = match standing::hearing(caller.as_ref(), event) {
             Ok(caller) => caller,
@@ -76,8 +76,8 @@ impl Subject {
         }
         let unknown = || Error::internal(format!("a delivery of {} cannot be told", told.event));
         let subject = told.subject.as_ref().ok_or_else(unknown)?;
-        let event = Event::named(&told.event).ok_or_else(unknown)?;
-        let kind = Kind::named(&subject.kind).ok_or_else(unknown)?;
+        let event = told.event.parse::<Event>().map_err(|_| unknown())?;
+        let kind = subject.kind.parse::<Kind>().map_err(|_| unknown())?;
         Ok(if event == Event::WorkflowStep { Self::Run(subject.record_id) } else { Self::Record(kind, subject.record_id) })
     }
 }

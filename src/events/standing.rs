@@ -48,8 +48,8 @@ pub(super) fn caller_of(tx: &mut Transaction<'_>, organization: Uuid, credential
 
 /// Disables the subscriptions whose credential may not hear of their event any more.
 pub async fn disable_lapsed(service: &Arc<Service>) -> Result<()> {
-    let mut place = Some(Place::first());
-    while let Some(from) = place {
+    let mut cursor = Some(Cursor::first());
+    while let Some(from) = cursor {
         let now = service.clock.now();
         let (lapsed, next) = service.store.read(move |tx| look(tx, &from, now)).await?;
         for (organization, credential) in lapsed {
@@ -59,20 +59,20 @@ pub async fn disable_lapsed(service: &Arc<Service>) -> Result<()> {
                 tell_disabled(organization, subscription, reason);
             }
         }
-        place = next;
+        cursor = next;
     }
     Ok(())
 }
 
 /// How far a sweep has come.
-struct Place {
+struct Cursor {
     organization: Uuid,
     credential: String,
     created_at: Timestamp,
     id: Uuid,
 }
 
-impl Place {
+impl Cursor {
     /// Before all subscriptions.
     const fn first() -> Self {
         Self { organization: Uuid::nil(), credential: String::new(), created_at: Timestamp::UNIX_EPOCH, id: Uuid::nil() }
@@ -84,7 +84,7 @@ type Lapsed = BTreeSet<(Uuid, String)>;
 
 /// Credentials that may not hear of something they are subscribed to, among those of a batch of subscriptions; and where to
 /// go on, if there is more.
-fn look(tx: &mut Transaction<'_>, from: &Place, now: Timestamp) -> Result<(Lapsed, Option<Place>)> {
+fn look(tx: &mut Transaction<'_>, from: &Cursor, now: Timestamp) -> Result<(Lapsed, Option<Cursor>)> {
     let rows = tx.rows(&ACTIVE, &values![&from.credential, from.organization, from.created_at, from.id, BATCH])?;
     let mut callers: BTreeMap<(Uuid, String), Option<Identified>> = BTreeMap::new();
     let mut lapsed = BTreeSet::new();
@@ -100,7 +100,7 @@ fn look(tx: &mut Transaction<'_>, from: &Place, now: Timestamp) -> Result<(Lapse
     }
     let is_full = i64::try_from(rows.len()).is_ok_and(|count| count >= BATCH);
     let next = match rows.last().filter(|_| is_full) {
-        Some(last) => Some(Place { organization: last.get(0)?, credential: last.get(1)?, created_at: last.get(2)?, id: last.get(3)? }),
+        Some(last) => Some(Cursor { organization: last.get(0)?, credential: last.get(1)?, created_at: last.get(2)?, id: last.get(3)? }),
         None => None,
     };
     Ok((lapsed, next))

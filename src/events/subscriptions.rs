@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
+use strum::VariantArray;
 
 use delivery::{DisabledReason, Secrets, tell_disabled};
 use engine::access::{Access, Credential};
@@ -93,7 +94,7 @@ impl JsonSchema for TargetUrl {
 
 /// An event by its name, as one list of names: a failing one is then told all of them.
 pub(super) fn event_name(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Event::ALL.iter().map(|event| event.name()).collect::<Vec<_>>() })
+    json_schema!({ "type": "string", "enum": Event::VARIANTS })
 }
 
 /// What a subscription is limited to.
@@ -245,7 +246,7 @@ impl WebhookSubscription {
             filters,
             consecutive_failures: row.get(3)?,
             disabled_at: row.get::<Option<_>>(4)?.map(Moment),
-            disabled_reason: reason.as_deref().and_then(DisabledReason::named),
+            disabled_reason: reason.and_then(|reason| reason.parse().ok()),
             last_delivered_at: row.get::<Option<_>>(6)?.map(Moment),
             created_at: Moment(row.get(7)?),
         })
@@ -255,7 +256,7 @@ impl WebhookSubscription {
 /// The event that a subscription's row has in a column.
 pub(super) fn event_of(row: &Row, column: usize) -> Result<Event> {
     let name: String = row.get(column)?;
-    Event::named(&name).ok_or_else(|| Error::internal(format!("a subscription to {name}, which is no event")))
+    name.parse().map_err(|_| Error::internal(format!("a subscription to {name}, which is no event")))
 }
 
 fn example() -> Value {
@@ -299,7 +300,7 @@ pub(super) fn operations() -> Vec<Operation> {
 
 /// What the event that a body names asks of the caller.
 fn may_hear(body: &Value, access: &Access) -> Result<()> {
-    let Some(event) = body.get("event").and_then(Value::as_str).and_then(Event::named) else { return Ok(()) };
+    let Some(event) = body.get("event").and_then(Value::as_str).and_then(|name| name.parse::<Event>().ok()) else { return Ok(()) };
     access.require(event.permission())?;
     if event == Event::WorkflowStep && !matches!(access.credential, Credential::Connection { .. }) {
         return Err(Error::forbidden("The event workflow.step needs an OAuth connection."));
@@ -331,7 +332,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Re
     let (id, now) = (context.new_id(), context.now());
     let stored = Stored { filters, secrets: Secrets::fresh(context.ids()) };
     let doc = store::Value::json(&stored)?;
-    context.execute(&INSERT, values![id, &key, event.name(), &input.target_url.0, now, doc])?;
+    context.execute(&INSERT, values![id, &key, event.as_ref(), &input.target_url.0, now, doc])?;
     // Each was active once, so there are never many more than stay.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
         context.ring(DELETIONS);
@@ -433,14 +434,14 @@ pub(super) fn disabled() -> Error {
 /// Disables every active subscription of a credential.
 pub fn disable_all_of(context: &mut Context<'_, '_>, credential: Credential, reason: DisabledReason) -> Result<()> {
     let (key, now) = (credential.key(), context.now());
-    let disabled = context.rows(&DISABLE_ALL, values![key, now, reason.name()])?;
+    let disabled = context.rows(&DISABLE_ALL, values![key, now, reason.as_ref()])?;
     tell_all_disabled(context, &disabled, reason)
 }
 
 /// Disables every active subscription that a credential has in other organizations: its app now works for this one.
 pub fn disable_all_elsewhere(context: &mut Context<'_, '_>, credential: Credential, reason: DisabledReason) -> Result<()> {
     let (key, now) = (credential.key(), context.now());
-    for row in context.rows(&DISABLE_ELSEWHERE, values![key, now, reason.name()])? {
+    for row in context.rows(&DISABLE_ELSEWHERE, values![key, now, reason.as_ref()])? {
         tell_disabled(row.get(1)?, row.get(0)?, reason);
     }
     Ok(())
@@ -449,8 +450,8 @@ pub fn disable_all_elsewhere(context: &mut Context<'_, '_>, credential: Credenti
 /// Disables the active subscriptions of a member to these events, whichever app made them.
 pub fn disable_events_of_member(context: &mut Context<'_, '_>, member: Uuid, events: &[Event], reason: DisabledReason) -> Result<()> {
     let now = context.now();
-    let events: Vec<String> = events.iter().map(|event| event.name().to_owned()).collect();
-    let disabled = context.rows(&DISABLE_MEMBER, values![member.to_string(), now, reason.name(), events])?;
+    let events: Vec<String> = events.iter().map(|event| event.as_ref().to_owned()).collect();
+    let disabled = context.rows(&DISABLE_MEMBER, values![member.to_string(), now, reason.as_ref(), events])?;
     tell_all_disabled(context, &disabled, reason)
 }
 

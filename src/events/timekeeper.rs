@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::error::Error;
 use engine::pipeline::Service;
 use jiff::Timestamp;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::timer;
@@ -33,19 +33,19 @@ impl Timekeeper {
         Self(service)
     }
 
-    /// Fires what is due, whenever something is, until `stop` says so or its sender is gone.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        while !*stop.borrow() {
+    /// Fires what is due, whenever something is, until `stop` is cancelled.
+    pub async fn run(self, stop: CancellationToken) {
+        while !stop.is_cancelled() {
             let now = self.0.clock.now();
             let mut unavailable = Vec::new();
             while self.fire_some(now, &mut unavailable).await.is_some() {
-                if *stop.borrow() {
+                if stop.is_cancelled() {
                     return;
                 }
             }
             let sleep = if unavailable.is_empty() { self.sleep().await } else { RESPITE };
             tokio::select! {
-                () = stopped(&mut stop) => break,
+                () = stop.cancelled() => break,
                 () = tokio::time::sleep(sleep) => {}
             }
         }
@@ -114,11 +114,6 @@ impl Timekeeper {
     fn delay(&self) -> Duration {
         self.0.kit.part::<ReconnectDelay>().map_or(Duration::ZERO, |delay| delay.0)
     }
-}
-
-/// Returns when the timekeeper is to stop, or nobody is left to say so.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    drop(stop.wait_for(|is_stopping| *is_stopping).await);
 }
 
 fn warn(error: &Error) {

@@ -125,15 +125,15 @@ fn manuals(context: &mut Context<'_, '_>, stay: &Stay, names: &Names, at: Timest
     let facts = super::manuals::facts(stay);
     let explained = all.into_iter().map(|covered| covered.manual.answered).filter(|manual| visible.contains(&manual.id)).map(|manual| {
         let target = assigned.get(&manual.id).copied();
-        let verdict = facts.as_ref().and_then(|facts| super::manuals::judge(&manual.visibility_rules, facts, at));
-        let (is_shown, reason) = match (of_stay(stay), verdict) {
+        let visibility = facts.as_ref().and_then(|facts| super::manuals::judge(&manual.visibility_rules, facts, at));
+        let (is_shown, reason) = match (of_stay(stay), visibility) {
             (Some(reason), _) => (false, reason),
             _ if target.is_none() => {
                 (false, Reason::new("not_assigned", "The manual is not assigned to the property, its group or its tags."))
             }
             _ if !manual.is_active => (false, Reason::new("inactive", "The manual is not active.")),
             (None, None) => (true, Reason::new("always_visible", "The manual is assigned and active, and has no visibility rules.")),
-            (None, Some(verdict)) => (verdict.is_shown(), Reason::new(verdict.key(), verdict.message())),
+            (None, Some(visibility)) => (visibility.is_shown(), Reason::new((&visibility).into(), visibility.message())),
         };
         ExplainedItem { is_shown, reason, path: path(target, stay, names), id: manual.id, nickname: manual.nickname }
     });

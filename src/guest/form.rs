@@ -20,6 +20,7 @@ use engine::error::{Error, Issue, Result};
 use engine::format;
 use engine::operation::Object;
 use serde_json::{Value, json};
+use strum::{EnumString, IntoStaticStr};
 use uuid::Uuid;
 
 use super::precheckin::StepView;
@@ -43,7 +44,8 @@ pub enum Form {
 }
 
 /// What the page says once, after a form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Note {
     /// The step was saved, and asks for more.
     More,
@@ -108,15 +110,6 @@ impl Form {
     }
 }
 
-impl Note {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::More => "more",
-            Self::Sent => "sent",
-        }
-    }
-}
-
 impl Visit {
     /// What a query asks for; what it does not know, or cannot read, asks for nothing.
     #[must_use]
@@ -125,7 +118,7 @@ impl Visit {
         Self {
             language: sent("language").map(str::to_owned),
             step: sent("step").and_then(|id| id.parse().ok()),
-            note: sent("note").and_then(|name| [Note::More, Note::Sent].into_iter().find(|note| note.name() == name)),
+            note: sent("note").and_then(|name| name.parse().ok()),
         }
     }
 }
@@ -134,7 +127,7 @@ impl Visit {
 #[must_use]
 pub fn landing(page: &str, language: Option<&str>, place: Form, note: Option<Note>) -> String {
     let step = if let Form::Step(id) = place { Some(id.to_string()) } else { None };
-    address(page, &[("language", language), ("step", step.as_deref()), ("note", note.map(Note::name))], place)
+    address(page, &[("language", language), ("step", step.as_deref()), ("note", note.map(<&str>::from))], place)
 }
 
 fn address(path: &str, query: &[(&str, Option<&str>)], place: Form) -> String {
@@ -301,6 +294,7 @@ fn taken(known: &[(&str, Takes)], fields: &[(String, String)]) -> Result<Object>
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use strum::VariantArray;
 
     use super::super::precheckin::QuestionView;
     use super::*;
@@ -443,7 +437,7 @@ mod tests {
         /// Nothing that a form has no field for is ever taken.
         #[test]
         fn unknown_fields_are_refused(
-            step_type in prop::sample::select(StepType::ALL.to_vec()), name in "[a-zA-Z.]{0,12}", value in ".{0,8}",
+            step_type in prop::sample::select(StepType::VARIANTS), name in "[a-zA-Z.]{0,12}", value in ".{0,8}",
         ) {
             let known = ["isAccepted", "firstName", "lastName", "email", "phone", "guests", "isConfirmed"];
             prop_assume!(!known.contains(&name.as_str()));

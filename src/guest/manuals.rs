@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::markdown;
 use super::stay::{Flat, Stay};
-use crate::manuals::{self, Category, Covered, DisplayMode, ManualView as Stored, Rule, StayFacts, Verdict};
+use crate::manuals::{self, Category, Covered, DisplayMode, ManualView as Stored, Rule, StayFacts, Visibility};
 use crate::records::{Kind, typed};
 use crate::scopes::{self, EntityType};
 use crate::translations::Texts;
@@ -115,7 +115,7 @@ impl Shelves {
         let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else { return Vec::new() };
         let mut by_heading = HashMap::<Option<Uuid>, Vec<ManualView>>::new();
         for Shelved { heading, rules, view } in &self.manuals {
-            if judge(rules, &facts, at).is_none_or(|verdict| verdict.is_shown()) {
+            if judge(rules, &facts, at).is_none_or(|visibility| visibility.is_shown()) {
                 by_heading.entry(*heading).or_default().push(view.clone());
             }
         }
@@ -170,7 +170,7 @@ fn written(value: &Value) -> Option<String> {
 }
 
 /// What the visibility rules of a manual come to; nothing for one without rules.
-pub(super) fn judge(rules: &[Rule], facts: &StayFacts, at: Timestamp) -> Option<Verdict> {
+pub(super) fn judge(rules: &[Rule], facts: &StayFacts, at: Timestamp) -> Option<Visibility> {
     (!rules.is_empty()).then(|| manuals::decide(rules, facts, at))
 }
 

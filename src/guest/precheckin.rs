@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::Json;
+use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use super::bounds;
@@ -20,7 +21,7 @@ use super::setup::length_of;
 use super::stay::{Flat, Stay};
 use super::words;
 use crate::portals::Portal;
-use crate::precheck::{self, Place, Question, QuestionKind, QuestionOption, Step, StepType};
+use crate::precheck::{self, Question, QuestionKind, QuestionOption, SortKey, Step, StepType};
 use crate::scopes::{self, EntityType};
 use crate::translations::Texts;
 
@@ -41,8 +42,9 @@ store::statements! {
 }
 
 /// Where a guest stands with what is asked before arrival.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum PrecheckinStatus {
     /// Nothing has been answered yet.
     NotStarted,
@@ -52,25 +54,6 @@ pub enum PrecheckinStatus {
     InReview,
     /// Submitted, and done.
     Approved,
-}
-
-impl PrecheckinStatus {
-    const ALL: [Self; 4] = [Self::NotStarted, Self::InProgress, Self::InReview, Self::Approved];
-
-    /// As it is written and stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NotStarted => "not_started",
-            Self::InProgress => "in_progress",
-            Self::InReview => "in_review",
-            Self::Approved => "approved",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
 }
 
 /// A step that a stay gets, and what its guest has answered.
@@ -130,7 +113,7 @@ impl Precheckin {
         let is_reviewed = stay.portal().is_none_or(|portal| portal.is_manual_review_enabled);
         let status = outcome(is_reviewed, self.steps.iter().map(|asked| asked.step.as_ref()));
         let now = Moment(context.now());
-        context.execute(&SUBMIT, values![stay.id, status.name(), now])?;
+        context.execute(&SUBMIT, values![stay.id, status.as_ref(), now])?;
         self.submitted = Some((status, now));
         Ok(())
     }
@@ -202,8 +185,8 @@ pub(super) fn reaching(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Vec
 /// Puts steps in the order in which a guest of this portal meets them.
 pub(super) fn sort<S: Borrow<Step>>(steps: &mut [S], portal: Option<&Portal>) {
     let is_automatic = portal.is_none_or(|portal| portal.is_precheck_order_automatic);
-    let place = |step: &Step| Place { step_type: step.step_type, sort_order: step.sort_order, created_at: step.created_at, id: step.id };
-    steps.sort_by(|one, other| precheck::compare(&place(one.borrow()), &place(other.borrow()), is_automatic));
+    let key = |step: &Step| SortKey { step_type: step.step_type, sort_order: step.sort_order, created_at: step.created_at, id: step.id };
+    steps.sort_by(|one, other| precheck::compare(&key(one.borrow()), &key(other.borrow()), is_automatic));
 }
 
 fn answers(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HashMap<Uuid, (Object, Moment)>> {
@@ -217,7 +200,7 @@ fn answers(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HashMap<U
 
 fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Option<(PrecheckinStatus, Moment)>> {
     let Some(row) = context.row(&SUBMISSION, values![reservation])? else { return Ok(None) };
-    let status = PrecheckinStatus::named(&row.get::<String>(0)?).ok_or_else(|| Error::internal("a submission of an unknown status"))?;
+    let status = row.get::<String>(0)?.parse().map_err(|_| Error::internal("a submission of an unknown status"))?;
     Ok(Some((status, Moment(row.get(1)?))))
 }
 
@@ -338,14 +321,14 @@ mod tests {
         /// The contract's sentence: approved at once when the portal's review is off, or when the shown steps that have
         /// isManualReviewEnabled all have it false (and there is one).
         #[test]
-        fn approval_agrees_with_the_sentence(is_reviewed: bool, steps in prop::collection::vec((prop::sample::select(StepType::ALL.to_vec()), any::<bool>()), 0..5)) {
+        fn approval_agrees_with_the_sentence(is_reviewed: bool, steps in prop::collection::vec((prop::sample::select(StepType::VARIANTS), any::<bool>()), 0..5)) {
             let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
             let shown: Vec<Step> = steps.iter().map(|(step_type, is_enabled)| Step {
                 is_manual_review_enabled: *is_enabled, ..Step::new(Uuid::nil(), *step_type, "Step".into(), now)
             }).collect();
             let mut held = Vec::new();
             for (step_type, is_enabled) in steps {
-                if ["additional_questions", "document_upload", "damage_deposit"].contains(&step_type.name()) {
+                if ["additional_questions", "document_upload", "damage_deposit"].contains(&step_type.as_ref()) {
                     held.push(is_enabled);
                 }
             }
@@ -356,9 +339,9 @@ mod tests {
 
     #[test]
     fn a_name_and_its_status_find_each_other() {
-        for status in PrecheckinStatus::ALL {
-            assert_eq!(PrecheckinStatus::named(status.name()), Some(status));
-            assert_eq!(serde_json::to_value(status).unwrap(), status.name());
+        for status in PrecheckinStatus::VARIANTS {
+            assert_eq!(status.as_ref().parse(), Ok(*status));
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_ref());
         }
     }
 }

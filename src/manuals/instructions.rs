@@ -105,7 +105,7 @@ fn scope(instruction: &Record) -> Option<Uuid> {
 fn places_of(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Target>> {
     let mut places = Vec::new();
     for row in context.rows(&PLACES, values![ids])? {
-        if let Some(kind) = TargetKind::named(&row.get::<String>(0)?) {
+        if let Ok(kind) = row.get::<String>(0)?.parse::<TargetKind>() {
             places.push((kind, row.get(1)?));
         }
     }

@@ -158,7 +158,7 @@ impl Creatable for ManualFields {
 
 /// What is to become of something that may be there or not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Change<T> {
+pub enum Patch<T> {
     /// It stays.
     #[default]
     Keep,
@@ -168,7 +168,7 @@ pub enum Change<T> {
     Set(T),
 }
 
-impl<T: PartialEq> Change<T> {
+impl<T: PartialEq> Patch<T> {
     fn of<S>(field: &Field<Option<S>>, value: impl FnOnce(&S) -> Option<T>) -> Self {
         match field.sent() {
             None => Self::Keep,
@@ -190,9 +190,9 @@ impl<T: PartialEq> Change<T> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cover {
     /// The image.
-    pub image: Change<Image>,
+    pub image: Patch<Image>,
     /// The name of the icon.
-    pub icon: Change<String>,
+    pub icon: Patch<String>,
 }
 
 /// An image to be a cover.
@@ -207,9 +207,9 @@ pub enum Image {
 impl ManualFields {
     /// What is said of the cover, or what is wrong with it: two covers at once.
     pub fn cover(&self, base: &[&str]) -> Result<Cover, Vec<Issue>> {
-        let url = Change::of(&self.image_url, |url| (!url.is_empty()).then(|| Image::Url(url.0.clone())));
-        let record = Change::of(&self.image_id, |id| Some(Image::Record(*id)));
-        let icon = Change::of(&self.icon_name, |name| (!name.is_empty()).then(|| name.0.clone()));
+        let url = Patch::of(&self.image_url, |url| (!url.is_empty()).then(|| Image::Url(url.0.clone())));
+        let record = Patch::of(&self.image_id, |id| Some(Image::Record(*id)));
+        let icon = Patch::of(&self.icon_name, |name| (!name.is_empty()).then(|| name.0.clone()));
         let given = [("imageUrl", url.sets()), ("imageId", record.sets()), ("iconName", icon.sets())];
         let given: Vec<&str> = given.into_iter().filter(|(_, is_given)| *is_given).map(|(field, _)| field).collect();
         if given.len() > 1 {
@@ -219,8 +219,8 @@ impl ManualFields {
         let image = url.or(record);
         // Setting one sort of cover takes the other away.
         Ok(match (image.sets(), icon.sets()) {
-            (true, _) => Cover { image, icon: Change::Clear },
-            (_, true) => Cover { image: Change::Clear, icon },
+            (true, _) => Cover { image, icon: Patch::Clear },
+            (_, true) => Cover { image: Patch::Clear, icon },
             _ => Cover { image, icon },
         })
     }
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_cover_is_an_image_or_an_icon() {
-        use Change::{Clear, Keep, Set};
+        use Patch::{Clear, Keep, Set};
         let id = Uuid::from_u128(7);
         let url = || Set(Image::Url("https://a.example/1.jpg".into()));
         for (body, image, icon) in [

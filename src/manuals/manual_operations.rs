@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use engine::access::Permission;
 use engine::context::Context;
-use engine::error::{Error, Issue, Result, Step};
+use engine::error::{Error, Issue, PathSegment, Result};
 use engine::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
 use engine::moment::Moment;
 use engine::operation::{Basis, ById, Findings, Needs, Object, Operation};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::manual::{Change, Cover, Image, Manual, ManualFields, ManualView, issues};
+use super::manual::{Cover, Image, Manual, ManualFields, ManualView, Patch, issues};
 use super::records::{self, Covered};
 use super::texts::{DESCRIPTION, TITLE};
 use super::{categories, visible};
@@ -285,7 +285,7 @@ fn check_references(
         }
     }
     let linked = |field, id: Option<Uuid>, before: Option<Uuid>| {
-        let path = [base, &[field]].concat().into_iter().map(Step::from).collect();
+        let path = [base, &[field]].concat().into_iter().map(PathSegment::from).collect();
         id.map(|id| Link { path, id, source: SourceTable::Manual, field, is_kept: before == Some(id) })
     };
     let title = linked(TITLE, sent(&fields.title_id).filter(|_| !has_title), before.and_then(|before| before.title_id));
@@ -305,16 +305,16 @@ fn take<T: Default>(said: Result<T, Vec<Issue>>, broken: &mut Vec<Issue>) -> T {
 /// Puts a cover in place. An image that was made for the manual goes when it is replaced.
 fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: Cover) -> Result<()> {
     match cover.icon {
-        Change::Keep => {}
-        Change::Clear => manual.answered.icon_name = None,
-        Change::Set(name) => manual.answered.icon_name = Some(name),
+        Patch::Keep => {}
+        Patch::Clear => manual.answered.icon_name = None,
+        Patch::Set(name) => manual.answered.icon_name = Some(name),
     }
     let (image_id, owns_image) = match cover.image {
-        Change::Keep => return Ok(()),
-        Change::Clear => (None, false),
-        Change::Set(Image::Record(id)) => (Some(id), manual.owns_image && manual.answered.image_id == Some(id)),
-        Change::Set(Image::Url(url)) if shows(context, manual, &url)? => return Ok(()),
-        Change::Set(Image::Url(url)) => {
+        Patch::Keep => return Ok(()),
+        Patch::Clear => (None, false),
+        Patch::Set(Image::Record(id)) => (Some(id), manual.owns_image && manual.answered.image_id == Some(id)),
+        Patch::Set(Image::Url(url)) if shows(context, manual, &url)? => return Ok(()),
+        Patch::Set(Image::Url(url)) => {
             let id = context.new_id();
             save_record(context, Kind::Image, id, Object::from_iter([("url".to_owned(), Value::from(url))]))?;
             (Some(id), true)

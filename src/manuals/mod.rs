@@ -19,7 +19,7 @@ pub use manual::{DisplayMode, ManualView};
 pub use photos::StockPhotos;
 pub(crate) use records::{Covered, all, among};
 pub use rule::{Rule, VisibilityRules};
-pub use visibility::{StayFacts, Verdict, decide};
+pub use visibility::{StayFacts, Visibility, decide};
 pub(crate) use visible::visible_ids;
 
 use engine::access::Permission;

@@ -6,8 +6,9 @@
 //! together is judged by [`VisibilityRules::into_rules`].
 
 use std::borrow::Cow;
+use strum::{AsRefStr, VariantArray};
 
-use engine::error::{Issue, Step};
+use engine::error::{Issue, PathSegment};
 use jiff::civil::Date;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -18,8 +19,9 @@ use crate::records::VerificationStatus;
 /// Windows, channels or statuses in a rule at the most.
 const MOST: usize = 100;
 
-/// The kinds of rules, in the order of the spec's table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The kinds of rules, in the order of the spec's table, named as in `ruleCategory`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsRefStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Category {
     /// The moment lies between two moments of the stay.
     RelativeDate,
@@ -34,21 +36,6 @@ pub enum Category {
 }
 
 impl Category {
-    /// Every category.
-    pub const ALL: [Self; 5] = [Self::RelativeDate, Self::Seasonal, Self::LengthOfStay, Self::BookingSource, Self::VerificationStatus];
-
-    /// As it is written in `ruleCategory`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RelativeDate => "relative_date",
-            Self::Seasonal => "seasonal",
-            Self::LengthOfStay => "length_of_stay",
-            Self::BookingSource => "booking_source",
-            Self::VerificationStatus => "verification_status",
-        }
-    }
-
     const fn required(self) -> &'static [&'static str] {
         match self {
             Self::RelativeDate | Self::LengthOfStay => &[],
@@ -156,7 +143,7 @@ impl Category {
                 ),
             ],
             Self::VerificationStatus => {
-                let status = json!({ "type": "string", "enum": VerificationStatus::ALL.map(VerificationStatus::name) });
+                let status = json!({ "type": "string", "enum": VerificationStatus::VARIANTS });
                 let statuses = json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": status });
                 vec![(
                     "verificationStatuses",
@@ -328,34 +315,32 @@ impl JsonSchema for VisibilityRules {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = Category::VARIANTS.iter().map(Category::as_ref).collect();
         let mut known = Map::new();
         known.insert(
             "ruleCategory".into(),
-            described(
-                json!({ "type": "string", "enum": Category::ALL.map(Category::name) }),
-                "What the rule looks at; it decides which of the other fields are read.",
-            ),
+            described(json!({ "type": "string", "enum": names }), "What the rule looks at; it decides which of the other fields are read."),
         );
         let mut shapes = Vec::new();
-        for category in Category::ALL {
+        for category in Category::VARIANTS {
             let mut own = Map::new();
             for (name, mut schema) in category.fields() {
                 let description = schema.as_object_mut().and_then(|schema| schema.remove("description")).unwrap_or_default();
                 let description =
-                    format!("{} Read where `ruleCategory` is `{}`.", description.as_str().unwrap_or_default(), category.name());
+                    format!("{} Read where `ruleCategory` is `{}`.", description.as_str().unwrap_or_default(), category.as_ref());
                 // Of whatever type: in a rule of another category nobody reads it.
                 known.insert(name.into(), described(json!({}), &description));
                 own.insert(name.into(), if category.required().contains(&name) { schema } else { or_null(schema) });
             }
             shapes.push(json!({
-                "if": { "properties": { "ruleCategory": { "const": category.name() } }, "required": ["ruleCategory"] },
+                "if": { "properties": { "ruleCategory": { "const": category.as_ref() } }, "required": ["ruleCategory"] },
                 "then": { "properties": own, "required": category.required() },
             }));
         }
         shapes.push(json!({
             "if": {
                 "properties": {
-                    "ruleCategory": { "const": Category::BookingSource.name() },
+                    "ruleCategory": { "const": Category::BookingSource.as_ref() },
                     "sourceRuleType": { "const": SourceRuleType::OnlySelected },
                 },
                 "required": ["ruleCategory", "sourceRuleType"],
@@ -367,7 +352,7 @@ impl JsonSchema for VisibilityRules {
         }));
         schemars::json_schema!({
             "type": "array",
-            "maxItems": Category::ALL.len(),
+            "maxItems": Category::VARIANTS.len(),
             "items": {
                 "type": "object",
                 "properties": known,
@@ -402,9 +387,9 @@ impl VisibilityRules {
         let mut issues = Vec::new();
         for (index, rule) in self.0.iter().enumerate() {
             let is_second = self.0[..index].iter().any(|earlier| earlier.category() == rule.category());
-            let repeated = is_second.then(|| (vec![Step::from("ruleCategory")], "is the category of another rule"));
+            let repeated = is_second.then(|| (vec![PathSegment::from("ruleCategory")], "is the category of another rule"));
             for (below, message) in rule.faults().into_iter().chain(repeated) {
-                let above = base.iter().map(|key| Step::from(*key)).chain([Step::from("visibilityRules"), index.into()]);
+                let above = base.iter().map(|key| PathSegment::from(*key)).chain([PathSegment::from("visibilityRules"), index.into()]);
                 issues.push(Issue { path: above.chain(below).collect(), message: message.into() });
             }
         }
@@ -418,12 +403,13 @@ impl JsonSchema for Rule {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let shapes = Category::ALL.map(|category| {
-            let tag = ("ruleCategory", json!({ "type": "string", "const": category.name() }));
+        let shape = |category: &Category| {
+            let tag = ("ruleCategory", json!({ "type": "string", "const": category.as_ref() }));
             let fields = [tag].into_iter().chain(category.fields()).map(|(name, schema)| (name.to_owned(), schema));
             let required = [&["ruleCategory"][..], category.required()].concat();
             json!({ "type": "object", "properties": fields.collect::<Map<String, Value>>(), "required": required })
-        });
+        };
+        let shapes: Vec<Value> = Category::VARIANTS.iter().map(shape).collect();
         schemars::json_schema!({
             "oneOf": shapes,
             "examples": [{ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 }],
@@ -445,18 +431,18 @@ impl Rule {
     }
 
     /// What is wrong with several fields together: below the rule, and how.
-    fn faults(&self) -> Vec<(Vec<Step>, &'static str)> {
+    fn faults(&self) -> Vec<(Vec<PathSegment>, &'static str)> {
         match self {
             Self::RelativeDate(RelativeDate { start_date_relative_type: None, end_date_relative_type: None, .. }) => {
-                vec![(vec![Step::from("startDateRelativeType")], "is required where there is no endDateRelativeType")]
+                vec![(vec![PathSegment::from("startDateRelativeType")], "is required where there is no endDateRelativeType")]
             }
             Self::Seasonal(Seasons { seasonal_windows }) => {
                 let inverted = seasonal_windows.iter().enumerate().filter(|(_, window)| window.start_date > window.end_date);
-                let path = |place: usize| vec![Step::from("seasonalWindows"), place.into(), "startDate".into()];
+                let path = |place: usize| vec![PathSegment::from("seasonalWindows"), place.into(), "startDate".into()];
                 inverted.map(|(place, _)| (path(place), "must not be after endDate")).collect()
             }
             Self::LengthOfStay(StayLength { length_of_stay_from_days: Some(from), length_of_stay_to_days: Some(to) }) if from > to => {
-                vec![(vec![Step::from("lengthOfStayFromDays")], "must not be above lengthOfStayToDays")]
+                vec![(vec![PathSegment::from("lengthOfStayFromDays")], "must not be above lengthOfStayToDays")]
             }
             _ => Vec::new(),
         }

@@ -3,32 +3,33 @@
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use strum::IntoStaticStr;
 
 use super::rule::{Anchor, Rule, SourceRuleType, Unit, Window};
 use crate::records::VerificationStatus;
 
 impl Rule {
     /// What hides a manual with this rule.
-    fn refusal(&self, stay: &StayFacts, at: Timestamp) -> Option<Verdict> {
+    fn refusal(&self, stay: &StayFacts, at: Timestamp) -> Option<Visibility> {
         match self {
             Self::RelativeDate(rule) => {
                 let bound = |anchor: Option<Anchor>, number, unit| anchor.map(|anchor| stay.moment(anchor, number, unit));
                 let start = bound(rule.start_date_relative_type, rule.days_before, rule.days_before_time_unit);
                 let end = bound(rule.end_date_relative_type, rule.days_after, rule.days_after_time_unit);
-                let early = start.filter(|start| at < *start).map(|start| Verdict::TooEarly(stay.zone.to_datetime(start)));
-                early.or_else(|| end.filter(|end| at >= *end).map(|end| Verdict::TooLate(stay.zone.to_datetime(end))))
+                let early = start.filter(|start| at < *start).map(|start| Visibility::TooEarly(stay.zone.to_datetime(start)));
+                early.or_else(|| end.filter(|end| at >= *end).map(|end| Visibility::TooLate(stay.zone.to_datetime(end))))
             }
             Self::Seasonal(rule) => {
                 let has_night_in =
                     |window: &Window| stay.nights() > 0 && window.start_date < stay.check_out && stay.check_in <= window.end_date;
-                (!rule.seasonal_windows.iter().any(has_night_in)).then_some(Verdict::OutOfSeason)
+                (!rule.seasonal_windows.iter().any(has_night_in)).then_some(Visibility::OutOfSeason)
             }
             Self::LengthOfStay(rule) => {
                 let nights = stay.nights();
                 let short = rule.length_of_stay_from_days.filter(|least| nights < i64::from(*least));
                 let long = rule.length_of_stay_to_days.filter(|most| nights > i64::from(*most));
-                let short = short.map(|least| Verdict::StayTooShort { nights, least });
-                short.or_else(|| long.map(|most| Verdict::StayTooLong { nights, most }))
+                let short = short.map(|least| Visibility::StayTooShort { nights, least });
+                short.or_else(|| long.map(|most| Visibility::StayTooLong { nights, most }))
             }
             Self::BookingSource(rule) => {
                 let names = |channels: &Option<Vec<String>>| channels.iter().flatten().any(|channel| *channel == stay.channel);
@@ -36,11 +37,11 @@ impl Rule {
                     SourceRuleType::OnlySelected => names(&rule.included_booking_sources),
                     SourceRuleType::AllExceptSelected => !names(&rule.excluded_booking_sources),
                 };
-                (!is_let_through).then(|| Verdict::BookingSource(stay.channel.clone()))
+                (!is_let_through).then(|| Visibility::BookingSource(stay.channel.clone()))
             }
             Self::VerificationStatus(rule) => {
                 let status = stay.verification_status.unwrap_or_default();
-                (!rule.verification_statuses.contains(&status)).then_some(Verdict::VerificationStatus(status))
+                (!rule.verification_statuses.contains(&status)).then_some(Visibility::VerificationStatus(status))
             }
         }
     }
@@ -97,8 +98,9 @@ impl StayFacts {
 }
 
 /// What the rules come to for a stay at a moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Visibility {
     /// Every rule holds.
     Visible,
     /// Shown from this local time on, which is still to come.
@@ -127,26 +129,11 @@ pub enum Verdict {
     VerificationStatus(VerificationStatus),
 }
 
-impl Verdict {
+impl Visibility {
     /// Whether the manual is shown.
     #[must_use]
     pub const fn is_shown(&self) -> bool {
         matches!(self, Self::Visible)
-    }
-
-    /// The reason, for machines.
-    #[must_use]
-    pub const fn key(&self) -> &'static str {
-        match self {
-            Self::Visible => "visible",
-            Self::TooEarly(_) => "too_early",
-            Self::TooLate(_) => "too_late",
-            Self::OutOfSeason => "out_of_season",
-            Self::StayTooShort { .. } => "stay_too_short",
-            Self::StayTooLong { .. } => "stay_too_long",
-            Self::BookingSource(_) => "booking_source",
-            Self::VerificationStatus(_) => "verification_status",
-        }
     }
 
     /// The reason as a sentence.
@@ -160,7 +147,7 @@ impl Verdict {
             Self::StayTooShort { nights, least } => format!("It is shown for stays of {least} nights or more; this one has {nights}."),
             Self::StayTooLong { nights, most } => format!("It is shown for stays of {most} nights or fewer; this one has {nights}."),
             Self::BookingSource(channel) => format!("It is not shown for bookings through {channel}."),
-            Self::VerificationStatus(status) => format!("It is not shown while the guest's verification is {}.", status.name()),
+            Self::VerificationStatus(status) => format!("It is not shown while the guest's verification is {}.", status.as_ref()),
         }
     }
 }
@@ -170,16 +157,17 @@ impl Verdict {
 /// A relative date shows from its start on and no longer at its end, so that one manual can take over from another at the
 /// same anchor. A start that is not before its end shows nothing.
 #[must_use]
-pub fn decide(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Verdict {
+pub fn decide(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Visibility {
     let mut rules: Vec<&Rule> = rules.iter().collect();
     rules.sort_by_key(|rule| rule.category());
-    rules.into_iter().find_map(|rule| rule.refusal(stay, at)).unwrap_or(Verdict::Visible)
+    rules.into_iter().find_map(|rule| rule.refusal(stay, at)).unwrap_or(Visibility::Visible)
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
+    use strum::VariantArray;
 
     use super::super::rule::{Category, RelativeDate, Seasons, Sources, StayLength, Verifications};
     use super::*;
@@ -279,12 +267,12 @@ mod tests {
         ] {
             let mut rule = fields.clone();
             rule["ruleCategory"] = "relative_date".into();
-            assert_eq!(decide(&rules(json!([rule])), &stay(), at.parse().unwrap()).key(), expected, "{rule} {at}");
+            assert_eq!(<&str>::from(decide(&rules(json!([rule])), &stay(), at.parse().unwrap())), expected, "{rule} {at}");
         }
     }
 
     #[test]
-    fn each_rule_has_its_verdict() {
+    fn each_rule_decides_visibility() {
         let season =
             |start: &str, end: &str| json!({ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": start, "endDate": end }] });
         let length =
@@ -311,12 +299,12 @@ mod tests {
             (verified(json!(["verified"])), "verification_status", "It is not shown while the guest's verification is unverified."),
             (later, "too_early", "It is shown from 2026-12-11T15:00:00 on, in the property's time."),
         ] {
-            let verdict = decide(&rules(json!([rule])), &stay(), "2026-12-01T09:30:00Z".parse().unwrap());
-            assert_eq!((verdict.key(), verdict.message().as_str()), (expected, message), "{rule}");
-            assert_eq!(verdict.is_shown(), expected == "visible");
+            let visibility = decide(&rules(json!([rule])), &stay(), "2026-12-01T09:30:00Z".parse().unwrap());
+            assert_eq!((<&str>::from(&visibility), visibility.message().as_str()), (expected, message), "{rule}");
+            assert_eq!(visibility.is_shown(), expected == "visible");
         }
         let same_day = StayFacts { check_out: stay().check_in, ..stay() };
-        assert_eq!(decide(&rules(json!([season("2026-01-01", "2026-12-31")])), &same_day, Timestamp::MIN), Verdict::OutOfSeason);
+        assert_eq!(decide(&rules(json!([season("2026-01-01", "2026-12-31")])), &same_day, Timestamp::MIN), Visibility::OutOfSeason);
         let known = StayFacts { verification_status: Some(VerificationStatus::Verified), ..stay() };
         assert!(decide(&rules(json!([verified(json!(["verified"]))])), &known, Timestamp::MIN).is_shown());
         assert!(decide(&[], &stay(), Timestamp::MIN).is_shown());
@@ -329,7 +317,7 @@ mod tests {
             { "ruleCategory": "length_of_stay", "lengthOfStayToDays": 3 },
             { "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2026-12-01", "endDate": "2026-12-31" }] },
         ]));
-        assert_eq!(decide(&several, &stay(), Timestamp::MIN), Verdict::StayTooLong { nights: 4, most: 3 });
+        assert_eq!(decide(&several, &stay(), Timestamp::MIN), Visibility::StayTooLong { nights: 4, most: 3 });
     }
 
     /// A local time as a moment, by the offsets that hold well before and well after it. Where neither of them leads to it
@@ -402,8 +390,8 @@ mod tests {
         }
     }
 
-    fn category_of(verdict: &Verdict) -> Option<Category> {
-        match verdict.key() {
+    fn category_of(visibility: &Visibility) -> Option<Category> {
+        match <&str>::from(visibility) {
             "visible" => None,
             "too_early" | "too_late" => Some(Category::RelativeDate),
             "out_of_season" => Some(Category::Seasonal),
@@ -472,7 +460,7 @@ mod tests {
     }
 
     fn verification() -> impl Strategy<Value = Rule> {
-        prop::sample::subsequence(VerificationStatus::ALL.to_vec(), 1..=4)
+        prop::sample::subsequence(VerificationStatus::VARIANTS, 1..=4)
             .prop_map(|verification_statuses| Rule::VerificationStatus(Verifications { verification_statuses }))
     }
 
@@ -508,7 +496,7 @@ mod tests {
             nights in 0..9_i64,
             times in (time_of_day(), time_of_day()),
             channel in prop::sample::select(CHANNELS.to_vec()),
-            verification_status in prop::option::of(prop::sample::select(VerificationStatus::ALL.to_vec())),
+            verification_status in prop::option::of(prop::sample::select(VerificationStatus::VARIANTS)),
         ) -> StayFacts {
             StayFacts {
                 check_in,
@@ -535,12 +523,12 @@ mod tests {
                 }
             }
             let mut ordered = rules.clone();
-            ordered.sort_by_key(|rule| Category::ALL.iter().position(|category| *category == rule.category()));
+            ordered.sort_by_key(|rule| Category::VARIANTS.iter().position(|category| *category == rule.category()));
             for at in moments {
-                let verdict = decide(&rules, &stay, at);
+                let visibility = decide(&rules, &stay, at);
                 let hiding = ordered.iter().find(|rule| !naively_holds(rule, &stay, at));
-                prop_assert_eq!(category_of(&verdict), hiding.map(Rule::category), "{:?} at {}", verdict, at);
-                prop_assert_eq!(verdict.is_shown(), hiding.is_none());
+                prop_assert_eq!(category_of(&visibility), hiding.map(Rule::category), "{:?} at {}", visibility, at);
+                prop_assert_eq!(visibility.is_shown(), hiding.is_none());
             }
         }
     }

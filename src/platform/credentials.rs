@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::{Json, Row};
+use strum::VariantArray;
 use uuid::Uuid;
 
 use super::organizations::PAGES;
@@ -388,7 +389,7 @@ fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Done
     if context.execute(&DELETE_MEMBER, values![input.member_id])? == 0 {
         return Err(Error::not_found("Member"));
     }
-    disable_events_of_member(context, input.member_id, Event::ALL, DisabledReason::CredentialInvalid)?;
+    disable_events_of_member(context, input.member_id, Event::VARIANTS, DisabledReason::CredentialInvalid)?;
     Ok(Done { success: true })
 }
 
@@ -397,9 +398,9 @@ fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Done
 fn silence(context: &mut Context<'_, '_>, id: Uuid, member: &Member) -> Result<()> {
     let is_valid = member.is_active && (member.is_two_factor_enrolled || !context.organization.settings.is_two_factor_required);
     if !is_valid {
-        return disable_events_of_member(context, id, Event::ALL, DisabledReason::CredentialInvalid);
+        return disable_events_of_member(context, id, Event::VARIANTS, DisabledReason::CredentialInvalid);
     }
-    let lost: Vec<Event> = Event::ALL.iter().copied().filter(|event| !member.permissions.contains(&event.permission())).collect();
+    let lost: Vec<Event> = Event::VARIANTS.iter().copied().filter(|event| !member.permissions.contains(&event.permission())).collect();
     disable_events_of_member(context, id, &lost, DisabledReason::PermissionLost)
 }
 

@@ -54,7 +54,7 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreateGuestLinks) -> Result<Vec<GuestLink>> {
-    let rows = context.rows(&STAY_TOKENS, values![Kind::Reservation.name(), input.reservation_ids.as_slice()])?;
+    let rows = context.rows(&STAY_TOKENS, values![Kind::Reservation.as_ref(), input.reservation_ids.as_slice()])?;
     let tokens: HashMap<Uuid, String> = rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect::<Result<_>>()?;
     let link = |reservation_id: Uuid| {
         let token = tokens.get(&reservation_id).cloned().ok_or_else(|| Error::not_found("Reservation"))?;

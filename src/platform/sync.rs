@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
+use strum::VariantArray;
 
 use engine::access;
 use engine::context::Context;
-use engine::error::{Error, Issue, Result, Step};
+use engine::error::{Error, Issue, PathSegment, Result};
 use engine::json;
 use engine::moment::Moment;
 use engine::operation::{Object, Operation};
@@ -20,7 +21,7 @@ use store::Row;
 use uuid::Uuid;
 
 use crate::events::{self, Change, Happening, Timer};
-use crate::records::blocks::{self, Place};
+use crate::records::blocks::{self, Position};
 use crate::records::stored::{self, StoredRecord};
 use crate::records::{Kind, Linking, OnGone, Property, facets};
 
@@ -69,11 +70,11 @@ impl JsonSchema for Sync {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         // A branch a kind, so that a failing field is reported where it stands and not as "none of 23 shapes".
-        let shapes: Vec<Value> = Kind::ALL
-            .into_iter()
+        let shapes: Vec<Value> = Kind::VARIANTS
+            .iter()
             .map(|kind| {
                 json!({
-                    "if": { "properties": { "kind": { "const": kind.name() } }, "required": ["kind"] },
+                    "if": { "properties": { "kind": { "const": kind.as_ref() } }, "required": ["kind"] },
                     "then": { "properties": { "data": kind.schema() } },
                 })
             })
@@ -108,7 +109,7 @@ impl JsonSchema for Sync {
                         "properties": {
                             "kind": {
                                 "type": "string",
-                                "enum": Kind::ALL.map(Kind::name),
+                                "enum": Kind::VARIANTS,
                                 "description": "What the record is; it decides what `data` holds.",
                             },
                             "id": {
@@ -155,7 +156,7 @@ struct Synced {
 struct Warning {
     /// From the body's root to the field.
     #[schemars(with = "Vec<Value>")]
-    path: Vec<Step>,
+    path: Vec<PathSegment>,
     /// What there is to say of it.
     message: String,
 }
@@ -322,7 +323,7 @@ impl Batch {
                 batch.naming.insert((kind, *id), BTreeSet::new());
             }
             for (from_kind, from, id) in stored::linked_from_among(context, kind, ids.into_iter().collect())? {
-                if let Some(from_kind) = Kind::named(&from_kind) {
+                if let Ok(from_kind) = from_kind.parse::<Kind>() {
                     wanted.entry(from_kind).or_default().insert(from);
                     batch.naming.entry((kind, id)).or_default().insert((from_kind, from));
                 } else {
@@ -361,10 +362,11 @@ impl Batch {
                 *value = rounded;
             }
         }
-        let path = |field: Option<&str>| ["records".into(), index.into(), "data".into()].into_iter().chain(field.map(Step::from)).collect();
+        let path =
+            |field: Option<&str>| ["records".into(), index.into(), "data".into()].into_iter().chain(field.map(PathSegment::from)).collect();
         for (field, to, target) in references(kind, &data) {
             if self.standing(to, target).is_none() {
-                self.issues.push(Issue { path: path(Some(field)), message: format!("names an unknown {}", to.name()) });
+                self.issues.push(Issue { path: path(Some(field)), message: format!("names an unknown {}", to.as_ref()) });
             }
         }
         let before = self.standing(kind, id).cloned();
@@ -474,7 +476,7 @@ impl Batch {
         let mut written: Vec<_> = self.slots.drain().filter(|(_, slot)| slot.is_changed && slot.now.is_some()).collect();
         // Rows in one order for everyone, and for a reader of the log.
         written.sort_unstable_by_key(|(record, _)| *record);
-        let mut added: BTreeMap<Kind, Vec<Place>> = BTreeMap::new();
+        let mut added: BTreeMap<Kind, Vec<Position>> = BTreeMap::new();
         let (mut rows, mut links, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
         let mut relinked: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
         for ((kind, id), slot) in written {
@@ -493,21 +495,21 @@ impl Batch {
                 if stored.is_some() && !kind.references().is_empty() {
                     relinked.entry(kind).or_default().push(id);
                 }
-                links.extend(names.into_iter().map(|(to, target)| (kind.name(), id, to, target)));
+                links.extend(names.into_iter().map(|(to, target)| (<&str>::from(kind), id, to, target)));
             }
             let doc = json::write_kept(&data).map_err(Error::internal)?;
             rows.push((kind, StoredRecord { id, property_id, doc, facets: facets(kind, &data), created_at, updated_at }));
         }
-        let mut gone: BTreeMap<Kind, Vec<Place>> = BTreeMap::new();
+        let mut gone: BTreeMap<Kind, Vec<Position>> = BTreeMap::new();
         for ((kind, id), created_at) in &removed {
             gone.entry(*kind).or_default().push((created_at.0, *id));
         }
-        for kind in Kind::ALL {
+        for kind in Kind::VARIANTS.iter().copied() {
             blocks::note(context, kind, added.remove(&kind).unwrap_or_default(), &gone.remove(&kind).unwrap_or_default())?;
         }
         stored::save_all(context, rows)?;
         for (kind, ids) in relinked {
-            stored::unlink_all(context, kind.name(), ids)?;
+            stored::unlink_all(context, kind.as_ref(), ids)?;
         }
         stored::link_all(context, links.into_iter())?;
         context.execute_many(&INSERT_GUEST_LINK, tokens)?;

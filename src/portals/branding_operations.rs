@@ -2,7 +2,7 @@
 
 use engine::access::Permission;
 use engine::context::Context;
-use engine::error::{Error, Issue, Result, Step};
+use engine::error::{Error, Issue, PathSegment, Result};
 use engine::field::{Create, Update};
 use engine::moment::Moment;
 use engine::operation::{Basis, Needs, Nothing, Object, Operation};
@@ -113,7 +113,7 @@ fn check_links(
     if let Some(Some(id)) = fields.callout_message_id.sent()
         && !text_wins
     {
-        let path = [base, &[CALLOUT]].concat().into_iter().map(Step::from).collect();
+        let path = [base, &[CALLOUT]].concat().into_iter().map(PathSegment::from).collect();
         let is_kept = before.is_some_and(|before| before.callout_message_id == Some(*id));
         let link = Link { path, id: *id, source: SourceTable::PortalBranding, field: CALLOUT, is_kept };
         issues.extend(translations::wrong_links(context, &[link])?);

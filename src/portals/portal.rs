@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use strum::VariantArray;
 use uuid::Uuid;
 
 /// What the contact bubble opens.
@@ -42,7 +43,7 @@ impl CommunicationMethod {
 }
 
 /// A quick-access tile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum Tile {
@@ -51,10 +52,6 @@ pub enum Tile {
     FindParking,
     FindParkingJustpark,
     RentBabyGear,
-}
-
-impl Tile {
-    const ALL: [Self; 5] = [Self::Uber, Self::ReportAnIssue, Self::FindParking, Self::FindParkingJustpark, Self::RentBabyGear];
 }
 
 engine::resource! {
@@ -293,7 +290,7 @@ pub fn contact(portal: &Portal) -> Option<(CommunicationMethod, &str)> {
 pub fn tiles(excluded: Option<&[Tile]>) -> Vec<Tile> {
     match excluded {
         None => vec![Tile::ReportAnIssue],
-        Some(excluded) => Tile::ALL.into_iter().filter(|tile| !excluded.contains(tile)).collect(),
+        Some(excluded) => Tile::VARIANTS.iter().copied().filter(|tile| !excluded.contains(tile)).collect(),
     }
 }
 
@@ -322,7 +319,7 @@ mod tests {
     #[test]
     fn no_list_hides_all_but_the_issue_tile() {
         assert_eq!(tiles(None), [Tile::ReportAnIssue]);
-        assert_eq!(tiles(Some(&[])), Tile::ALL);
+        assert_eq!(tiles(Some(&[])), Tile::VARIANTS);
         assert_eq!(tiles(Some(&[Tile::Uber, Tile::ReportAnIssue])), [Tile::FindParking, Tile::FindParkingJustpark, Tile::RentBabyGear]);
     }
 

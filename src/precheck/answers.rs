@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use engine::error::{Issue, Step as PathStep};
+use engine::error::{Issue, PathSegment};
 use engine::operation::Object;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -130,7 +130,7 @@ impl Found {
             id.is_some_and(|id| question.options.iter().any(|option| option.id == id))
         };
         for (place, _) in ids.iter().enumerate().filter(|(_, id)| !is_own(id)) {
-            let path: Vec<PathStep> = vec![key.into(), "optionIds".into(), place.into()];
+            let path: Vec<PathSegment> = vec![key.into(), "optionIds".into(), place.into()];
             self.0.push(Issue { path, message: "is not an option of this question".into() });
         }
         if question.kind != QuestionKind::MultiSelect && ids.len() > 1 {

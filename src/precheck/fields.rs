@@ -137,6 +137,7 @@ pub fn missing_configuration(step: &Step) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use strum::VariantArray;
 
     use super::*;
     use engine::moment::Moment;
@@ -211,7 +212,7 @@ mod tests {
         /// The contract's sentence on what an active step needs, as a table.
         #[test]
         fn configuration_agrees_with_the_table(
-            step_type in prop::sample::select(StepType::ALL.to_vec()),
+            step_type in prop::sample::select(StepType::VARIANTS),
             text in prop::option::of(prop_oneof![Just(" "), Just("No parties.")]), has: [bool; 6],
         ) {
             let mut step = step(step_type);
@@ -226,7 +227,7 @@ mod tests {
                 let question = json!([{ "id": id, "kind": "yes_no", "textMlTextId": id, "isRequired": true, "options": [], "conditions": [] }]);
                 step.questions = serde_json::from_value(question).unwrap();
             }
-            let is_configured = match step_type.name() {
+            let is_configured = match step_type.as_ref() {
                 "agreement" => text == Some("No parties.") || has[0] || has[1] || has[2],
                 "additional_questions" => has[5],
                 "mandatory_fee" => has[3],

@@ -16,8 +16,8 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::charging::{Accounts, ConfigurationIssue, configuration_issue, has_usable_damage_waiver};
-use super::order::{Place, compare};
-use super::step::{Step, StepType, Written};
+use super::order::{SortKey, compare};
+use super::step::{Step, Written};
 use crate::portals;
 use crate::records::{Kind, all_records};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
@@ -143,8 +143,8 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
     let rows = context.rows(&LIST, [])?;
     let mut listed = rows.iter().map(Listed::from_row).collect::<Result<Vec<_>>>()?;
     let assignments = Assignments::load(context, &filters)?;
-    listed.retain(|step| assignments.admit(step.place.id, &filters));
-    listed.sort_by(|one, other| compare(&one.place, &other.place, is_automatic));
+    listed.retain(|step| assignments.admit(step.sort_key.id, &filters));
+    listed.sort_by(|one, other| compare(&one.sort_key, &other.sort_key, is_automatic));
     let accounts = if listed.iter().any(|step| step.charged.is_some()) { accounts(context)? } else { Accounts::default() };
 
     let mut text = String::from("[");
@@ -153,7 +153,7 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
             text.push(',');
         }
         let additions = Additions {
-            scope: assignments.count(step.place.id),
+            scope: assignments.count(step.sort_key.id),
             configuration_issue: step.charged.as_ref().and_then(|step| configuration_issue(step, &accounts)),
             has_usable_damage_waiver: step.charged.as_ref().is_some_and(|step| has_usable_damage_waiver(step, &accounts)),
         };
@@ -165,7 +165,7 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
 
 /// A step of the list, as far as it has to be looked at.
 struct Listed {
-    place: Place,
+    sort_key: SortKey,
     summary: String,
     /// For the types whose row depends on the organization's accounts.
     charged: Option<Step>,
@@ -173,11 +173,11 @@ struct Listed {
 
 impl Listed {
     fn from_row(row: &Row) -> Result<Self> {
-        let step_type = StepType::named(&row.get::<String>(1)?).ok_or_else(|| Error::internal("a step of an unknown type"))?;
+        let step_type = row.get::<String>(1)?.parse().map_err(|_| Error::internal("a step of an unknown type"))?;
         let sort_order = row.get::<Option<i64>>(2)?.and_then(|order| u32::try_from(order).ok());
-        let place = Place { id: row.get(0)?, step_type, sort_order, created_at: Moment(row.get(3)?) };
+        let sort_key = SortKey { id: row.get(0)?, step_type, sort_order, created_at: Moment(row.get(3)?) };
         let charged: Option<Json<Step>> = row.get(5)?;
-        Ok(Self { place, summary: row.get(4)?, charged: charged.map(|Json(step)| step) })
+        Ok(Self { sort_key, summary: row.get(4)?, charged: charged.map(|Json(step)| step) })
     }
 
     /// The summary as it was written with the step, and the additions within the same braces.

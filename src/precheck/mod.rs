@@ -17,7 +17,7 @@ mod visible;
 
 pub use answers::{given as given_answer, is_complete, issues as answer_issues, shown as shown_questions};
 pub use identity::{FlagAction, actions as identity_actions};
-pub use order::{Place, compare};
+pub use order::{SortKey, compare};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
 pub(crate) use records::{all, among, mark_used, one};
 pub use step::{Step, StepSettings, StepType, Targeting};

@@ -2,7 +2,7 @@
 
 use engine::access::Permission;
 use engine::context::Context;
-use engine::error::{Error, Issue, Result, Step as PathStep};
+use engine::error::{Error, Issue, PathSegment, Result};
 use engine::field::{Create, Update};
 use engine::moment::Moment;
 use engine::operation::{Basis, ById, Findings, Needs, Object, Operation};
@@ -69,11 +69,11 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
             .summary("Create a step; it is assigned to nothing yet")
             .creates()
-            .rules(|input: Create<StepFields>, wrong| rules(input.0, wrong, Place::CREATE))
+            .rules(|input: Create<StepFields>, wrong| rules(input.0, wrong, RequestShape::CREATE))
             .run(create),
         Operation::public("updatePrecheckStep", Method::PATCH, "/precheck-steps/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a step")
-            .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, Place::UPDATE))
+            .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, RequestShape::UPDATE))
             .run(update),
     ]
 }
@@ -93,7 +93,7 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
 }
 
 /// The rules over what is sent of a step. A new one is judged whole, of another what hangs on nothing stored.
-fn rules(sent: StepFields, wrong: &[&str], Place { is_create, base }: Place) -> Findings {
+fn rules(sent: StepFields, wrong: &[&str], RequestShape { is_create, base }: RequestShape) -> Findings {
     let questions = sent.questions.sent().map(Vec::as_slice).unwrap_or_default();
     let questions = below_questions_all(question::issues_alone(questions, is_create), base);
     let title = if wrong.contains(&"displayTitle") { None } else { sent.title(is_create, base).err() };
@@ -113,7 +113,7 @@ fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
 
 fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Written> {
     let before = new_step(context.new_id(), &input.0, Moment(context.now()));
-    let draft = Draft::new(context, input.0, &before, Place::CREATE)?;
+    let draft = Draft::new(context, input.0, &before, RequestShape::CREATE)?;
     if draft.links_new_question_text {
         context.require(Permission::ModifyTasks)?;
     }
@@ -125,7 +125,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Wr
 fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Written> {
     let (before, is_used) = records::find(context, input.id)?.ok_or_else(not_found)?;
     let serves_others = visible::check(context, before.id)?;
-    let mut draft = Draft::new(context, input.data, &before, Place::UPDATE)?;
+    let mut draft = Draft::new(context, input.data, &before, RequestShape::UPDATE)?;
     let relinks = draft.step.linked_texts() != before.linked_texts();
     if draft.says_title || relinks || draft.links_new_question_text {
         context.require(Permission::ModifyTasks)?;
@@ -153,14 +153,14 @@ fn not_found() -> Error {
     Error::not_found("Pre-check step")
 }
 
-/// Where the fields of a request stand.
+/// What a request creates or changes, and where its fields stand.
 #[derive(Clone, Copy)]
-struct Place {
+struct RequestShape {
     is_create: bool,
     base: &'static [&'static str],
 }
 
-impl Place {
+impl RequestShape {
     const CREATE: Self = Self { is_create: true, base: &[] };
     const UPDATE: Self = Self { is_create: false, base: &["data"] };
 }
@@ -168,7 +168,7 @@ impl Place {
 /// A step as a request would have it, with its references found and nothing decided yet.
 struct Draft {
     step: Step,
-    place: Place,
+    shape: RequestShape,
     title: Result<Title, Issue>,
     /// The heading's text, where it is written into the translation that the step links already.
     writing: Option<Writing>,
@@ -183,8 +183,8 @@ struct Draft {
 
 impl Draft {
     /// 404 for what the request refers to and is not there.
-    fn new(context: &mut Context<'_, '_>, fields: StepFields, before: &Step, place: Place) -> Result<Self> {
-        let title = fields.title(place.is_create, place.base);
+    fn new(context: &mut Context<'_, '_>, fields: StepFields, before: &Step, shape: RequestShape) -> Result<Self> {
+        let title = fields.title(shape.is_create, shape.base);
         let says_title = fields.display_title.sent().is_some();
         let sent_ends = fields.sent_ends();
         let questions = fields.questions.sent().cloned();
@@ -194,17 +194,17 @@ impl Draft {
         check_records(context, &named)?;
         let linked = questions.as_deref().map(|sent| question::linked_texts(sent, &before.questions)).unwrap_or_default();
         let links_new_question_text = linked.iter().any(|text| !text.is_kept);
-        let issues = translations::wrong_links(context, &links(&named, before, linked, place.base))?;
+        let issues = translations::wrong_links(context, &links(&named, before, linked, shape.base))?;
 
         let mut step = before.clone();
         fields.apply_with_deprecated(&mut step);
-        Ok(Self { step, place, title, writing: None, says_title, links_new_question_text, questions, sent_ends, issues })
+        Ok(Self { step, shape, title, writing: None, says_title, links_new_question_text, questions, sent_ends, issues })
     }
 
     /// Judges a text for the translation that the step links already, which other steps may link as well.
     fn judge_title(&mut self, context: &mut Context<'_, '_>) -> Result<()> {
         if let (Ok(Title::Write { text, language }), Some(id)) = (&self.title, self.step.display_title_ml_text_id) {
-            let path = [self.place.base, &["displayTitle"]].concat();
+            let path = [self.shape.base, &["displayTitle"]].concat();
             let writer = Writer { thing: Some(self.step.id), path: &path };
             self.writing = Some(Writing::judged(context, id, &title_language(language.as_deref()), text, writer)?);
         }
@@ -218,7 +218,7 @@ impl Draft {
 
     /// The step, with its heading written, or every rule it breaks.
     fn finish(mut self, context: &mut Context<'_, '_>) -> Result<Step> {
-        let base = self.place.base;
+        let base = self.shape.base;
         let mut issues = std::mem::take(&mut self.issues);
         issues.extend(issues_of_questions(context, &mut self));
         issues.extend(fields::issues(&self.step, self.sent_ends, base));
@@ -295,7 +295,7 @@ fn check_records(context: &mut Context<'_, '_>, named: &Step) -> Result<()> {
 /// The texts that a request names, of the step and of its questions.
 fn links(named: &Step, before: &Step, of_questions: Vec<LinkedText>, base: &[&str]) -> Vec<Link<'static>> {
     let of_step = named.linked_texts().into_iter().zip(before.linked_texts()).filter_map(|((field, id), (_, before))| {
-        let path = [base, &[field]].concat().into_iter().map(PathStep::from).collect();
+        let path = [base, &[field]].concat().into_iter().map(PathSegment::from).collect();
         Some(Link { path, id: id?, source: SourceTable::PrecheckStepDetail, field, is_kept: id == before })
     });
     let of_questions = of_questions.into_iter().map(|LinkedText { path, field, id, is_kept }| {
@@ -308,7 +308,7 @@ fn links(named: &Step, before: &Step, of_questions: Vec<LinkedText>, base: &[&st
 /// Puts the new questions in place, or says what is wrong with them.
 fn issues_of_questions(context: &Context<'_, '_>, draft: &mut Draft) -> Vec<Issue> {
     let Some(sent) = draft.questions.take() else { return Vec::new() };
-    let base = draft.place.base;
+    let base = draft.shape.base;
     match question::replace(&sent, &draft.step.questions, || context.new_id()) {
         Ok(questions) => {
             draft.step.questions = questions;
@@ -322,6 +322,6 @@ fn below_questions_all(issues: Vec<Issue>, base: &[&str]) -> Vec<Issue> {
     issues.into_iter().map(|issue| Issue { path: below_questions(base, &issue.path), message: issue.message }).collect()
 }
 
-fn below_questions(base: &[&str], path: &[PathStep]) -> Vec<PathStep> {
-    base.iter().copied().chain(["questions"]).map(PathStep::from).chain(path.iter().cloned()).collect()
+fn below_questions(base: &[&str], path: &[PathSegment]) -> Vec<PathSegment> {
+    base.iter().copied().chain(["questions"]).map(PathSegment::from).chain(path.iter().cloned()).collect()
 }

@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use super::StepType;
 
-/// What of a step decides its place.
+/// What of a step decides where it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct SortKey {
     /// Decides the group.
     pub step_type: StepType,
     /// Zero-based; none sorts last.
@@ -38,10 +38,10 @@ const fn group(step_type: StepType) -> u8 {
 
 /// Which of two steps comes first. Automatic order goes by group and then position, the other by position alone.
 #[must_use]
-pub fn compare(one: &Place, other: &Place, is_automatic: bool) -> Ordering {
-    let key = |place: &Place| {
-        let group = if is_automatic { group(place.step_type) } else { 0 };
-        (group, place.sort_order.is_none(), place.sort_order, place.created_at, place.id)
+pub fn compare(one: &SortKey, other: &SortKey, is_automatic: bool) -> Ordering {
+    let key = |step: &SortKey| {
+        let group = if is_automatic { group(step.step_type) } else { 0 };
+        (group, step.sort_order.is_none(), step.sort_order, step.created_at, step.id)
     };
     key(one).cmp(&key(other))
 }
@@ -49,6 +49,7 @@ pub fn compare(one: &Place, other: &Place, is_automatic: bool) -> Ordering {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use strum::VariantArray;
 
     use super::*;
 
@@ -66,9 +67,9 @@ mod tests {
         &[StepType::Main],
     ];
 
-    fn place() -> impl Strategy<Value = Place> {
-        (prop::sample::select(StepType::ALL.to_vec()), prop::option::of(0..4_u32), 0..3_i64, any::<u128>()).prop_map(
-            |(step_type, sort_order, second, id)| Place {
+    fn sort_key() -> impl Strategy<Value = SortKey> {
+        (prop::sample::select(StepType::VARIANTS), prop::option::of(0..4_u32), 0..3_i64, any::<u128>()).prop_map(
+            |(step_type, sort_order, second, id)| SortKey {
                 step_type,
                 sort_order,
                 created_at: Moment(jiff::Timestamp::from_second(second).unwrap()),
@@ -78,14 +79,14 @@ mod tests {
     }
 
     /// Puts the steps in order by taking them out one after another, as one would by hand.
-    fn by_hand(mut places: Vec<Place>, is_automatic: bool) -> Vec<Place> {
-        places.sort_by_key(|place| place.id);
-        places.sort_by_key(|place| place.created_at);
+    fn by_hand(mut keys: Vec<SortKey>, is_automatic: bool) -> Vec<SortKey> {
+        keys.sort_by_key(|step| step.id);
+        keys.sort_by_key(|step| step.created_at);
         let mut ordered = Vec::new();
-        let groups: Vec<&[StepType]> = if is_automatic { GROUPS.to_vec() } else { vec![&StepType::ALL] };
+        let groups: Vec<&[StepType]> = if is_automatic { GROUPS.to_vec() } else { vec![StepType::VARIANTS] };
         for group in groups {
             for position in (0..4).map(Some).chain([None]) {
-                ordered.extend(places.iter().filter(|place| group.contains(&place.step_type) && place.sort_order == position));
+                ordered.extend(keys.iter().filter(|step| group.contains(&step.step_type) && step.sort_order == position));
             }
         }
         ordered
@@ -93,10 +94,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_the_sentence(places in prop::collection::vec(place(), 0..20), is_automatic: bool) {
-            let mut sorted = places.clone();
+        fn agrees_with_the_sentence(keys in prop::collection::vec(sort_key(), 0..20), is_automatic: bool) {
+            let mut sorted = keys.clone();
             sorted.sort_by(|one, other| compare(one, other, is_automatic));
-            prop_assert_eq!(sorted, by_hand(places, is_automatic));
+            prop_assert_eq!(sorted, by_hand(keys, is_automatic));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::error::{Issue, Step as PathStep};
+use engine::error::{Issue, PathSegment};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -143,7 +143,7 @@ pub struct ConditionInput {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkedText {
     /// Below `questions`.
-    pub path: Vec<PathStep>,
+    pub path: Vec<PathSegment>,
     /// The name of the field that links it.
     pub field: &'static str,
     /// The translation.
@@ -215,8 +215,8 @@ pub fn issues_alone(sent: &[QuestionInput], is_new: bool) -> Vec<Issue> {
     let stored: Vec<Question> = if is_new { Vec::new() } else { sent.iter().filter_map(as_named).collect() };
     let issues = replace(sent, &stored, Uuid::nil).err().unwrap_or_default();
     // An option that is named may be one that is stored and not sent; the first question has none before it.
-    let is_open = |path: &[PathStep]| match path {
-        [PathStep::Index(number), PathStep::Key(field), PathStep::Index(place)] if field == "conditions" => {
+    let is_open = |path: &[PathSegment]| match path {
+        [PathSegment::Index(number), PathSegment::Key(field), PathSegment::Index(place)] if field == "conditions" => {
             let conditions = sent.get(*number).and_then(|question| question.conditions.as_deref()).unwrap_or_default();
             *number > 0 && conditions.get(*place).is_some_and(|sent| sent.option_id.is_some() && sent.question_index.is_none())
         }
@@ -246,12 +246,12 @@ fn as_named(sent: &QuestionInput) -> Option<Question> {
 struct Issues(Vec<Issue>);
 
 impl Issues {
-    fn add(&mut self, path: Vec<PathStep>, message: &str) {
+    fn add(&mut self, path: Vec<PathSegment>, message: &str) {
         self.0.push(Issue { path, message: message.to_owned() });
     }
 }
 
-fn of_option(number: usize, place: usize, field: &str) -> Vec<PathStep> {
+fn of_option(number: usize, place: usize, field: &str) -> Vec<PathSegment> {
     vec![number.into(), "options".into(), place.into(), field.into()]
 }
 

@@ -116,7 +116,7 @@ fn put_all(context: &mut Context<'_, '_>, steps: &[Step]) -> Result<()> {
         let summary = summary(step)?;
         let doc = store::Value::json(step)?;
         let sort_order = step.sort_order.map(i64::from);
-        Ok(values![step.id, step.step_type.name(), sort_order, step.is_active, step.created_at, step.updated_at, summary, doc])
+        Ok(values![step.id, step.step_type.as_ref(), sort_order, step.is_active, step.created_at, step.updated_at, summary, doc])
     };
     let rows = steps.iter().map(row).collect::<Result<_>>()?;
     context.execute_many(&PUT_STEP, rows).map(drop)

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use super::fields::prefill_values;
@@ -16,8 +17,12 @@ use super::question::{Question, QuestionInput};
 use super::targeting::{InclusionType, NO_MAXIMUM};
 
 /// What a step asks of a guest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+// In the spec's order.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, AsRefStr, EnumString, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum StepType {
     YourDetails,
@@ -35,47 +40,6 @@ pub enum StepType {
 }
 
 impl StepType {
-    /// Every type, in the spec's order.
-    pub const ALL: [Self; 12] = [
-        Self::YourDetails,
-        Self::IdentityCheck,
-        Self::BackgroundCheck,
-        Self::OtherGuests,
-        Self::AuthorityReporting,
-        Self::AdditionalQuestions,
-        Self::DocumentUpload,
-        Self::Agreement,
-        Self::MandatoryFee,
-        Self::DamageDeposit,
-        Self::ScreenAndProtect,
-        Self::Main,
-    ];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::YourDetails => "your_details",
-            Self::IdentityCheck => "identity_check",
-            Self::BackgroundCheck => "background_check",
-            Self::OtherGuests => "other_guests",
-            Self::AuthorityReporting => "authority_reporting",
-            Self::AdditionalQuestions => "additional_questions",
-            Self::DocumentUpload => "document_upload",
-            Self::Agreement => "agreement",
-            Self::MandatoryFee => "mandatory_fee",
-            Self::DamageDeposit => "damage_deposit",
-            Self::ScreenAndProtect => "screen_and_protect",
-            Self::Main => "main",
-        }
-    }
-
-    /// The type written so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|step_type| step_type.name() == name)
-    }
-
     /// Whether a submission of it can be held for staff review (spec: isManualReviewEnabled).
     #[must_use]
     pub const fn is_reviewable(self) -> bool {
@@ -570,9 +534,9 @@ mod tests {
 
     #[test]
     fn a_name_and_its_type_find_each_other() {
-        for step_type in StepType::ALL {
-            assert_eq!(StepType::named(step_type.name()), Some(step_type));
-            assert_eq!(serde_json::to_value(step_type).unwrap(), step_type.name());
+        for step_type in StepType::VARIANTS {
+            assert_eq!(step_type.as_ref().parse(), Ok(*step_type));
+            assert_eq!(serde_json::to_value(step_type).unwrap(), step_type.as_ref());
         }
     }
 

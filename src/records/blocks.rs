@@ -38,15 +38,15 @@ store::statements! {
 }
 
 /// Where a record stands in the order of its kind.
-pub(crate) type Place = (Timestamp, Uuid);
+pub(crate) type Position = (Timestamp, Uuid);
 
 /// Before every record.
-const FIRST: Place = (Timestamp::UNIX_EPOCH, Uuid::nil());
+const FIRST: Position = (Timestamp::UNIX_EPOCH, Uuid::nil());
 
 /// A block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Block {
-    from: Place,
+    from: Position,
     records: i64,
     is_changed: bool,
 }
@@ -56,7 +56,7 @@ impl Block {
         Ok(Self { from: (row.get(0)?, row.get(1)?), records: row.get(2)?, is_changed: false })
     }
 
-    const fn new(from: Place) -> Self {
+    const fn new(from: Position) -> Self {
         Self { from, records: 0, is_changed: true }
     }
 }
@@ -65,7 +65,7 @@ impl Block {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
     /// The place to begin at.
-    pub from: Place,
+    pub from: Position,
     /// Records to pass over from there.
     pub skipped: i64,
     /// Records of the kind.
@@ -74,7 +74,7 @@ pub(super) struct Start {
 
 /// Where to begin for what follows so many records.
 pub(super) fn start(context: &mut Context<'_, '_>, kind: Kind, offset: i64) -> Result<Start> {
-    let blocks = context.rows(&BLOCKS, values![kind.name()])?;
+    let blocks = context.rows(&BLOCKS, values![kind.as_ref()])?;
     let blocks = blocks.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
     Ok(start_among(&blocks, offset))
 }
@@ -96,23 +96,23 @@ fn start_among(blocks: &[Block], offset: i64) -> Start {
 }
 
 /// Notes that records of a kind have been removed, and that others are about to be inserted.
-pub(crate) fn note(context: &mut Context<'_, '_>, kind: Kind, mut added: Vec<Place>, removed: &[Place]) -> Result<()> {
+pub(crate) fn note(context: &mut Context<'_, '_>, kind: Kind, mut added: Vec<Position>, removed: &[Position]) -> Result<()> {
     let Some(earliest) = added.iter().chain(removed).min().copied() else { return Ok(()) };
-    let rows = context.rows(&BLOCKS_FROM, values![kind.name(), earliest.0, earliest.1])?;
+    let rows = context.rows(&BLOCKS_FROM, values![kind.as_ref(), earliest.0, earliest.1])?;
     let mut blocks = rows.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
     // What lies at the end of the order matters where the last block may be full.
     let may_fill = blocks.last().is_some_and(|block| block.records + i64::try_from(added.len()).unwrap_or(i64::MAX) >= FULL);
-    let last = if may_fill { context.row(&LAST, values![kind.name()])? } else { None };
+    let last = if may_fill { context.row(&LAST, values![kind.as_ref()])? } else { None };
     let last = last.map(|row| Ok::<_, Error>((row.get(0)?, row.get(1)?))).transpose()?;
     added.sort_unstable();
     change(&mut blocks, last, &added, removed);
     let changed = blocks.iter().filter(|block| block.is_changed);
-    let rows = changed.map(|block| values![kind.name(), block.from.0, block.from.1, block.records]).collect();
+    let rows = changed.map(|block| values![kind.as_ref(), block.from.0, block.from.1, block.records]).collect();
     context.execute_many(&PUT_BLOCK, rows).map(drop)
 }
 
 /// Counts what was removed and what is added, in order, where the last record before was at `last`.
-fn change(blocks: &mut Vec<Block>, mut last: Option<Place>, added: &[Place], removed: &[Place]) {
+fn change(blocks: &mut Vec<Block>, mut last: Option<Position>, added: &[Position], removed: &[Position]) {
     if blocks.is_empty() {
         blocks.push(Block::new(FIRST));
     }
@@ -143,12 +143,12 @@ mod tests {
 
     use super::*;
 
-    fn place(number: i64) -> Place {
+    fn place(number: i64) -> Position {
         (Timestamp::from_second(number / 3).unwrap(), Uuid::from_u128(u128::try_from(number).unwrap()))
     }
 
     /// What a list by offset finds, by way of the blocks.
-    fn found(blocks: &[Block], records: &BTreeSet<Place>, offset: i64) -> Option<Place> {
+    fn found(blocks: &[Block], records: &BTreeSet<Position>, offset: i64) -> Option<Position> {
         let start = start_among(blocks, offset);
         assert_eq!(start.total, i64::try_from(records.len()).unwrap());
         records.range(start.from..).nth(usize::try_from(start.skipped).unwrap()).copied()

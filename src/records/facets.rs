@@ -98,7 +98,7 @@ fn fill_some(tx: &mut Transaction<'_>) -> Result<bool> {
     let fill = |row: &Row| -> Result<Vec<store::Value>> {
         let (organization, kind, id): (Uuid, String, Uuid) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let Json(data) = row.get(3)?;
-        let Facets { status, check_in, name_key } = Kind::named(&kind).map(|kind| facets(kind, &data)).unwrap_or_default();
+        let Facets { status, check_in, name_key } = kind.parse().map(|kind| facets(kind, &data)).unwrap_or_default();
         let (never, nothing) = (Timestamp::UNIX_EPOCH, store::Value::Json("{}".into()));
         Ok(values![organization, kind, id, never, nothing, status, check_in, name_key.unwrap_or_default()].into())
     };

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 
 use engine::moment::Moment;
 use jiff::civil;
@@ -11,8 +12,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 /// A kind of record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, AsRefStr, EnumString, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum Kind {
     Property,
@@ -47,69 +51,6 @@ pub(crate) struct Reference {
 }
 
 impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 23] = [
-        Self::Property,
-        Self::PropertyGroup,
-        Self::Tag,
-        Self::Reservation,
-        Self::Task,
-        Self::Device,
-        Self::Review,
-        Self::Workflow,
-        Self::WorkflowStepRun,
-        Self::PaymentAccount,
-        Self::BackgroundCheckAccount,
-        Self::FeeProduct,
-        Self::DamageWaiver,
-        Self::CustomField,
-        Self::CustomUrl,
-        Self::Image,
-        Self::Upsell,
-        Self::LockCode,
-        Self::TaskTemplate,
-        Self::Department,
-        Self::Shift,
-        Self::ClockedShift,
-        Self::Instruction,
-    ];
-
-    /// As it is written in a sync record and stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Property => "property",
-            Self::PropertyGroup => "property_group",
-            Self::Tag => "tag",
-            Self::Reservation => "reservation",
-            Self::Task => "task",
-            Self::Device => "device",
-            Self::Review => "review",
-            Self::Workflow => "workflow",
-            Self::WorkflowStepRun => "workflow_step_run",
-            Self::PaymentAccount => "payment_account",
-            Self::BackgroundCheckAccount => "background_check_account",
-            Self::FeeProduct => "fee_product",
-            Self::DamageWaiver => "damage_waiver",
-            Self::CustomField => "custom_field",
-            Self::CustomUrl => "custom_url",
-            Self::Image => "image",
-            Self::Upsell => "upsell",
-            Self::LockCode => "lock_code",
-            Self::TaskTemplate => "task_template",
-            Self::Department => "department",
-            Self::Shift => "shift",
-            Self::ClockedShift => "clocked_shift",
-            Self::Instruction => "instruction",
-        }
-    }
-
-    /// The kind written so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Whether records of it come and go with the guests, rather than being what the organization is set up from.
     #[must_use]
     pub const fn is_stream(self) -> bool {
@@ -129,7 +70,7 @@ impl Kind {
     /// What 404 calls it.
     #[must_use]
     pub fn label(self) -> String {
-        let words = self.name().replace('_', " ");
+        let words = self.as_ref().replace('_', " ");
         let mut letters = words.chars();
         letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
     }
@@ -168,7 +109,7 @@ impl Kind {
     pub(crate) fn defines(self, field: &str) -> bool {
         static KNOWN: LazyLock<HashMap<Kind, HashSet<String>>> = LazyLock::new(|| {
             let fields = |kind: Kind| kind.fields().1.as_object().map(|fields| fields.keys().cloned().collect());
-            Kind::ALL.into_iter().map(|kind| (kind, fields(kind).unwrap_or_default())).collect()
+            Kind::VARIANTS.iter().map(|kind| (*kind, fields(*kind).unwrap_or_default())).collect()
         });
         KNOWN.get(&self).is_some_and(|known| known.contains(field))
     }
@@ -287,7 +228,7 @@ impl Kind {
                 json!({
                     "propertyId": said(or_null(id()), "Id of the property that is stayed in; null while it is not known."),
                     "status": said(
-                        one_of(&ReservationStatus::ALL.map(ReservationStatus::name)),
+                        one_of(ReservationStatus::VARIANTS),
                         "Where the reservation stands; guests of a cancelled one are shown no steps and no manuals.",
                     ),
                     "channel": said(
@@ -315,7 +256,7 @@ impl Kind {
                     "adults": said(or_null(count()), "How many adults come; null while it is not known."),
                     "children": said(or_null(count()), "How many children come; null while it is not known."),
                     "verificationStatus": said(
-                        or_null(one_of(&VerificationStatus::ALL.map(VerificationStatus::name))),
+                        or_null(one_of(VerificationStatus::VARIANTS)),
                         "How far the guest's identity has been verified; rules of manuals look at it. Null: `unverified`.",
                     ),
                 }),
@@ -509,7 +450,7 @@ fn timestamp() -> Value {
     json!({ "type": "string", "format": "date-time" })
 }
 
-fn one_of(values: &[&str]) -> Value {
+fn one_of(values: &[impl Serialize]) -> Value {
     json!({ "type": "string", "enum": values })
 }
 
@@ -565,8 +506,9 @@ pub struct Property {
 }
 
 /// Where a reservation stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum ReservationStatus {
     Confirmed,
@@ -574,24 +516,10 @@ pub enum ReservationStatus {
     Cancelled,
 }
 
-impl ReservationStatus {
-    /// Every status.
-    pub const ALL: [Self; 3] = [Self::Confirmed, Self::Tentative, Self::Cancelled];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Confirmed => "confirmed",
-            Self::Tentative => "tentative",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
 /// How far a guest's identity has been verified.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AsRefStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum VerificationStatus {
     /// Not at all.
     #[default]
@@ -602,22 +530,6 @@ pub enum VerificationStatus {
     Verified,
     /// It could not be verified.
     Failed,
-}
-
-impl VerificationStatus {
-    /// Every status.
-    pub const ALL: [Self; 4] = [Self::Unverified, Self::Pending, Self::Verified, Self::Failed];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unverified => "unverified",
-            Self::Pending => "pending",
-            Self::Verified => "verified",
-            Self::Failed => "failed",
-        }
-    }
 }
 
 /// What the rules read of a reservation.
@@ -710,9 +622,9 @@ mod tests {
 
     #[test]
     fn a_name_and_its_kind_find_each_other() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::named(kind.name()), Some(kind));
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        for kind in Kind::VARIANTS {
+            assert_eq!(kind.as_ref().parse(), Ok(*kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_ref());
         }
         assert_eq!(Kind::TaskTemplate.label(), "Task template");
     }
@@ -727,10 +639,10 @@ mod tests {
 
     #[test]
     fn every_example_fits_its_schema() {
-        for kind in Kind::ALL {
+        for kind in Kind::VARIANTS {
             let schema = kind.view_schema();
             let listed: Vec<_> = kind.references().iter().map(|reference| reference.field).collect();
-            assert!(listed.iter().all(|field| schema["properties"][*field].is_object()), "{}", kind.name());
+            assert!(listed.iter().all(|field| schema["properties"][*field].is_object()), "{}", kind.as_ref());
         }
     }
 }

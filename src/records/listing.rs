@@ -126,21 +126,21 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, p
             if page.offset >= total {
                 return Ok(Listing { items: Vec::new(), total });
             }
-            (total, context.rows(&FOLLOWING, values![kind.name(), place.0, place.1, page.limit, skipped])?)
+            (total, context.rows(&FOLLOWING, values![kind.as_ref(), place.0, place.1, page.limit, skipped])?)
         }
         (Reach::Everything, None) if asks_for_days => {
-            let total = context.row(&COUNT_COMING, values![kind.name(), any_status, status, any_name, pattern, first, last])?;
-            let params = values![kind.name(), any_status, status, any_name, pattern, first, last, page.limit, page.offset];
+            let total = context.row(&COUNT_COMING, values![kind.as_ref(), any_status, status, any_name, pattern, first, last])?;
+            let params = values![kind.as_ref(), any_status, status, any_name, pattern, first, last, page.limit, page.offset];
             (count(total)?, context.rows(&PAGE_COMING, params)?)
         }
         (Reach::Everything, None) if !any_status => {
-            let total = context.row(&COUNT_STANDING, values![kind.name(), true, "", any_name, pattern, status])?;
-            let params = values![kind.name(), true, "", any_name, pattern, status, page.limit, page.offset];
+            let total = context.row(&COUNT_STANDING, values![kind.as_ref(), true, "", any_name, pattern, status])?;
+            let params = values![kind.as_ref(), true, "", any_name, pattern, status, page.limit, page.offset];
             (count(total)?, context.rows(&PAGE_STANDING, params)?)
         }
         (Reach::Everything, None) => {
-            let total = context.row(&COUNT, values![kind.name(), any_status, status, any_name, pattern])?;
-            let params = values![kind.name(), any_status, status, any_name, pattern, page.limit, page.offset];
+            let total = context.row(&COUNT, values![kind.as_ref(), any_status, status, any_name, pattern])?;
+            let params = values![kind.as_ref(), any_status, status, any_name, pattern, page.limit, page.offset];
             (count(total)?, context.rows(&PAGE, params)?)
         }
         _ => {
@@ -152,10 +152,10 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, p
             };
             let total = context.row(
                 &COUNT_ON,
-                values![kind.name(), any_status, status, any_name, pattern, !asks_for_days, first, last, on.clone(), or_none],
+                values![kind.as_ref(), any_status, status, any_name, pattern, !asks_for_days, first, last, on.clone(), or_none],
             )?;
             let params = values![
-                kind.name(),
+                kind.as_ref(),
                 any_status,
                 status,
                 any_name,
@@ -185,9 +185,9 @@ pub(super) fn properties(context: &mut Context<'_, '_>, filter: &PropertyFilter,
     let (any_name, pattern) = (name.is_none(), name.as_deref().unwrap_or_default());
     let (any_group, group) = (group.is_none(), group.unwrap_or_default());
     let (any_tag, tag) = (tag.is_none(), tag.unwrap_or_default());
-    let counted = values![kind.name(), true, "", any_name, pattern, all.clone(), ids.clone(), any_group, group, any_tag, tag];
+    let counted = values![kind.as_ref(), true, "", any_name, pattern, all.clone(), ids.clone(), any_group, group, any_tag, tag];
     let total = context.row(&COUNT_PROPERTIES, counted)?;
-    let params = values![kind.name(), true, "", any_name, pattern, all, ids, any_group, group, any_tag, tag, page.limit, page.offset];
+    let params = values![kind.as_ref(), true, "", any_name, pattern, all, ids, any_group, group, any_tag, tag, page.limit, page.offset];
     let rows = context.rows(&PAGE_PROPERTIES, params)?;
     Ok(Listing { items: in_order(context, kind, &rows)?, total: count(total)? })
 }

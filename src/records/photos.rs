@@ -126,7 +126,7 @@ impl Photos {
         if now.as_second() >= *expires {
             return Ok(None);
         }
-        let Some(row) = tx.row(&REVIEW, &values![organization, Kind::Review.name(), review])? else { return Ok(None) };
+        let Some(row) = tx.row(&REVIEW, &values![organization, Kind::Review.as_ref(), review])? else { return Ok(None) };
         let Json(Review { photo_keys }) = row.get(0)?;
         let key = photo_keys.unwrap_or_default().into_iter().nth(*position);
         Ok(key.filter(|key| self.is_signed(Photo { organization: *organization, review: *review, key, expires: *expires }, signature)))

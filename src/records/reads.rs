@@ -8,6 +8,7 @@ use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
+use strum::VariantArray;
 use uuid::Uuid;
 
 use super::facets::{day, pattern};
@@ -93,7 +94,7 @@ struct ListReservations {
 }
 
 fn status(_: &mut SchemaGenerator) -> Schema {
-    schema(json!({ "type": "string", "enum": ReservationStatus::ALL.map(ReservationStatus::name) }))
+    schema(json!({ "type": "string", "enum": ReservationStatus::VARIANTS }))
 }
 
 fn date(_: &mut SchemaGenerator) -> Schema {
@@ -110,7 +111,7 @@ fn reservations(context: &mut Context<'_, '_>, input: ListReservations, page: Pa
     let filter = Filter {
         name: input.query.as_deref().map(pattern),
         property: input.property_id,
-        status: input.status.map(|status| status.name().to_owned()),
+        status: input.status.map(|status| status.as_ref().to_owned()),
         from: day(input.check_in_from),
         to: day(input.check_in_to),
     };

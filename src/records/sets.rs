@@ -25,12 +25,12 @@ pub(crate) fn all_exist(context: &mut Context<'_, '_>, kind: Kind, ids: &HashSet
         return Ok(true);
     }
     let wanted: Vec<Uuid> = ids.iter().copied().collect();
-    Ok(context.rows(&AMONG, values![kind.name(), wanted])?.len() == ids.len())
+    Ok(context.rows(&AMONG, values![kind.as_ref(), wanted])?.len() == ids.len())
 }
 
 /// The names of the properties, groups or tags among these.
 pub(crate) fn record_names(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<Vec<(Uuid, Option<String>)>> {
-    let rows = context.rows(&NAMES, values![kind.name(), ids])?;
+    let rows = context.rows(&NAMES, values![kind.as_ref(), ids])?;
     rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn link_to(
         by_kind.entry(kind).or_default().push(id);
     }
     for (kind, ids) in by_kind {
-        context.execute(&LINK, values![from_kind, from, kind.name(), ids])?;
+        context.execute(&LINK, values![from_kind, from, kind.as_ref(), ids])?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::blocks::{self, Place};
+use super::blocks::{self, Position};
 use super::facets::{Facets, facets};
 use super::{Kind, photos};
 
@@ -142,7 +142,7 @@ fn complete_review(context: &Context<'_, '_>, id: Uuid, review: &mut Fields) -> 
 
 /// A record that the caller reaches.
 pub fn find_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<Record>> {
-    let Some(row) = context.row(&RECORD, values![kind.name(), id])? else { return Ok(None) };
+    let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else { return Ok(None) };
     if context.reach().covers_record(row.get(1)?) { Record::from_row(context, kind, &row).map(Some) } else { Ok(None) }
 }
 
@@ -164,7 +164,7 @@ pub fn get_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result
 
 /// A record of the organization, whoever asks, as the type its rules read.
 pub(crate) fn typed<T: DeserializeOwned>(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<T>> {
-    let row = context.row(&RECORD, values![kind.name(), id])?;
+    let row = context.row(&RECORD, values![kind.as_ref(), id])?;
     Ok(row.map(|row| row.get(2).map(|Json(data)| data)).transpose()?)
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn save_all(context: &mut Context<'_, '_>, records: Vec<(Kind, Stored
     }
     let row = |(kind, record): (Kind, StoredRecord)| {
         let StoredRecord { id, property_id, doc, facets: Facets { status, check_in, name_key }, created_at, updated_at } = record;
-        values![kind.name(), id, property_id, created_at, updated_at, store::Value::Json(doc), status, check_in, name_key]
+        values![kind.as_ref(), id, property_id, created_at, updated_at, store::Value::Json(doc), status, check_in, name_key]
     };
     context.execute_many(&PUT_RECORD, records.into_iter().map(row).collect()).map(drop)
 }
@@ -203,7 +203,7 @@ pub(crate) fn save_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid, d
 
 /// Changes the data of a record that names no other.
 pub(crate) fn replace_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid, data: Object) -> Result<()> {
-    let row = context.row(&RECORD, values![kind.name(), id])?.ok_or_else(|| Error::not_found(&kind.label()))?;
+    let row = context.row(&RECORD, values![kind.as_ref(), id])?.ok_or_else(|| Error::not_found(&kind.label()))?;
     let (property_id, created_at, updated_at) = (row.get(1)?, Moment(row.get(3)?), Moment(row.get(4)?));
     let updated_at = updated_at.advanced_to(context.now());
     let doc = serde_json::to_string(&data).map_err(Error::internal)?;
@@ -212,19 +212,19 @@ pub(crate) fn replace_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid
 
 /// Removes records of a kind, what they name and who names them. The blocks are told by the caller.
 pub(crate) fn remove_all(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
-    context.execute(&DELETE_RECORDS, values![kind.name(), ids])?;
+    context.execute(&DELETE_RECORDS, values![kind.as_ref(), ids])?;
     note_change(context, kind);
-    context.execute(&DELETE_LINKS, values![kind.name(), ids])?;
-    context.execute(&DELETE_LINKS_TO, values![kind.name(), ids]).map(drop)
+    context.execute(&DELETE_LINKS, values![kind.as_ref(), ids])?;
+    context.execute(&DELETE_LINKS_TO, values![kind.as_ref(), ids]).map(drop)
 }
 
 /// Removes a record and what it names; whether it was there.
 pub(crate) fn remove_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
-    let Some(row) = context.row(&RECORD, values![kind.name(), id])? else { return Ok(false) };
-    let place: Place = (row.get(3)?, id);
-    context.execute(&DELETE_RECORDS, values![kind.name(), vec![id]])?;
+    let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else { return Ok(false) };
+    let place: Position = (row.get(3)?, id);
+    context.execute(&DELETE_RECORDS, values![kind.as_ref(), vec![id]])?;
     note_change(context, kind);
-    unlink_records(context, kind.name(), id)?;
+    unlink_records(context, kind.as_ref(), id)?;
     blocks::note(context, kind, Vec::new(), &[place])?;
     Ok(true)
 }
@@ -236,19 +236,19 @@ pub(crate) fn linked_from(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -
 
 /// What names some records of a kind: the kind of thing it is, which one, and which of them it names.
 pub(crate) fn linked_from_among(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<Vec<(String, Uuid, Uuid)>> {
-    let rows = context.rows(&LINKED_FROM, values![kind.name(), ids])?;
+    let rows = context.rows(&LINKED_FROM, values![kind.as_ref(), ids])?;
     rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).collect()
 }
 
 /// Every record of a kind of the organization, whoever asks, as the type its rules read.
 pub(crate) fn all_records<T: DeserializeOwned>(context: &mut Context<'_, '_>, kind: Kind) -> Result<Vec<(Uuid, T)>> {
-    let rows = context.rows(&ALL, values![kind.name()])?;
+    let rows = context.rows(&ALL, values![kind.as_ref()])?;
     rows.iter().map(|row| Ok((row.get(0)?, row.get(1).map(|Json(data)| data)?))).collect()
 }
 
 /// Notes which records things name: when one of them is deleted, what names it is told.
 pub(crate) fn link_all<'k>(context: &mut Context<'_, '_>, links: impl Iterator<Item = (&'k str, Uuid, Kind, Uuid)>) -> Result<()> {
-    let rows = links.map(|(from_kind, from, to, target)| values![from_kind, from, to.name(), target]).collect();
+    let rows = links.map(|(from_kind, from, to, target)| values![from_kind, from, to.as_ref(), target]).collect();
     context.execute_many(&INSERT_LINK, rows).map(drop)
 }
 
@@ -264,17 +264,17 @@ pub(crate) fn unlink_all(context: &mut Context<'_, '_>, from_kind: &str, from: V
 
 /// Whether the organization has the record.
 pub(crate) fn exists(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
-    context.exists(&RECORD, values![kind.name(), id])
+    context.exists(&RECORD, values![kind.as_ref(), id])
 }
 
 /// The rows of records of a kind: `id, property_id, doc, created_at, updated_at`.
 pub(crate) fn find_rows(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<Vec<Row>> {
-    context.rows(&RECORDS, values![kind.name(), ids])
+    context.rows(&RECORDS, values![kind.as_ref(), ids])
 }
 
 /// Every record of a kind that the caller reaches, by creation.
 pub(crate) fn list_all(context: &mut Context<'_, '_>, kind: Kind) -> Result<Vec<Record>> {
     let [all, ids] = context.reach().parameters();
-    let rows = context.rows(&ALL_WITHIN_REACH, values![kind.name(), all, ids])?;
+    let rows = context.rows(&ALL_WITHIN_REACH, values![kind.as_ref(), all, ids])?;
     rows.iter().map(|row| Record::from_row(context, kind, row)).collect()
 }

@@ -26,11 +26,11 @@ store::statements! {
 pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Result<Option<Listing<Record>>> {
     let (Reach::Properties(properties), Kind::PropertyGroup | Kind::Tag) = (context.reach(), kind) else { return Ok(None) };
     let properties: Vec<Uuid> = properties.iter().copied().collect();
-    let rows = context.rows(&AROUND, values![properties, kind.name()])?;
+    let rows = context.rows(&AROUND, values![properties, kind.as_ref()])?;
     let ids: Vec<Uuid> = rows.iter().map(|row| row.get(0)).collect::<Result<BTreeSet<Uuid>, _>>()?.into_iter().collect();
     // A link goes with what it leads to.
     let total = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-    let rows = context.rows(&PAGE_AMONG, values![kind.name(), ids, page.limit, page.offset])?;
+    let rows = context.rows(&PAGE_AMONG, values![kind.as_ref(), ids, page.limit, page.offset])?;
     let items = rows.iter().map(|row| Record::from_row(context, kind, row)).collect::<Result<_>>()?;
     Ok(Some(Listing { items, total }))
 }

@@ -9,6 +9,7 @@ pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
 pub(crate) use serving::{Coverage, effective_portal};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use strum::{AsRefStr, EnumString, VariantArray};
 
 use engine::access::Permission;
 use engine::chapter::Chapter;
@@ -92,8 +93,9 @@ impl TargetSource {
 }
 
 /// What can be assigned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum EntityType {
     PrecheckStep,
@@ -101,21 +103,12 @@ pub enum EntityType {
     PortalSettings,
 }
 
-impl EntityType {
-    /// As it is written and stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PrecheckStep => "precheck_step",
-            Self::Manual => "manual",
-            Self::PortalSettings => "portal_settings",
-        }
-    }
-}
-
 /// What something can be assigned to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, AsRefStr, EnumString, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum TargetKind {
     /// A property itself.
     Property,
@@ -125,29 +118,11 @@ pub enum TargetKind {
     Tag,
     /// The properties that a portal serves; steps only.
     #[serde(rename = "portal_settings")]
+    #[strum(serialize = "portal_settings")]
     Portal,
 }
 
 impl TargetKind {
-    const ALL: [Self; 4] = [Self::Property, Self::PropertyGroup, Self::Tag, Self::Portal];
-
-    /// As it is stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Property => Kind::Property.name(),
-            Self::PropertyGroup => Kind::PropertyGroup.name(),
-            Self::Tag => Kind::Tag.name(),
-            Self::Portal => "portal_settings",
-        }
-    }
-
-    /// The kind stored so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// The kind of record it is; `None` for a portal, which is no record of the platform's.
     #[must_use]
     pub const fn record(self) -> Option<Kind> {
@@ -192,7 +167,7 @@ impl Scopes {
                 scopes.of_mut(kind).push(target);
             }
         }
-        for kind in TargetKind::ALL {
+        for kind in TargetKind::VARIANTS.iter().copied() {
             let ids = scopes.of_mut(kind).clone();
             if !ids.is_empty() {
                 scopes.names.extend(names(context, kind, ids)?);
@@ -221,17 +196,17 @@ fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Res
 
 /// What an entity is assigned to, by id.
 pub(crate) fn targets(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid) -> Result<Vec<Target>> {
-    context.rows(&SCOPES, values![entity_type.name(), id])?.iter().map(target).collect()
+    context.rows(&SCOPES, values![entity_type.as_ref(), id])?.iter().map(target).collect()
 }
 
 /// What each entity of a type is assigned to; those that are assigned to nothing are left out.
 pub(crate) fn all_targets(context: &mut Context<'_, '_>, entity_type: EntityType) -> Result<HashMap<Uuid, Vec<Target>>> {
-    by_entity(&context.rows(&ALL_SCOPES, values![entity_type.name()])?)
+    by_entity(&context.rows(&ALL_SCOPES, values![entity_type.as_ref()])?)
 }
 
 /// The same of some entities.
 pub(crate) fn targets_of(context: &mut Context<'_, '_>, entity_type: EntityType, ids: &[Uuid]) -> Result<HashMap<Uuid, Vec<Target>>> {
-    by_entity(&context.rows(&SCOPES_OF, values![entity_type.name(), ids])?)
+    by_entity(&context.rows(&SCOPES_OF, values![entity_type.as_ref(), ids])?)
 }
 
 fn by_entity(rows: &[Row]) -> Result<HashMap<Uuid, Vec<Target>>> {
@@ -244,7 +219,7 @@ fn by_entity(rows: &[Row]) -> Result<HashMap<Uuid, Vec<Target>>> {
 
 /// How many targets of each kind each entity of a type is assigned to.
 pub(crate) fn counts(context: &mut Context<'_, '_>, entity_type: EntityType) -> Result<Vec<(Uuid, TargetKind, i64)>> {
-    let rows = context.rows(&COUNTS, values![entity_type.name()])?;
+    let rows = context.rows(&COUNTS, values![entity_type.as_ref()])?;
     rows.iter().map(|row| Ok((row.get(2)?, target_kind(row)?, row.get(1)?))).collect()
 }
 
@@ -255,7 +230,7 @@ pub(crate) fn reaching(context: &mut Context<'_, '_>, entity_type: EntityType, t
     }
     let wanted: HashSet<Target> = targets.iter().copied().collect();
     let ids: Vec<Uuid> = targets.iter().map(|(_, id)| *id).collect();
-    let rows = context.rows(&REACHING, values![entity_type.name(), ids])?;
+    let rows = context.rows(&REACHING, values![entity_type.as_ref(), ids])?;
     let found = rows.iter().map(|row| Ok((row.get(2)?, target(row)?))).collect::<Result<Vec<_>>>()?;
     // Ids are unique within a kind only.
     Ok(found.into_iter().filter(|(_, target)| wanted.contains(target)).collect())
@@ -275,7 +250,7 @@ fn target(row: &Row) -> Result<Target> {
 }
 
 fn target_kind(row: &Row) -> Result<TargetKind> {
-    TargetKind::named(&row.get::<String>(0)?).ok_or_else(|| Error::internal("an assignment to an unknown kind"))
+    row.get::<String>(0)?.parse().map_err(|_| Error::internal("an assignment to an unknown kind"))
 }
 
 /// Assigns a portal to properties themselves, taking them from the portals that had them.
@@ -288,21 +263,21 @@ pub(crate) fn assign_portal(context: &mut Context<'_, '_>, portal: Uuid, propert
 pub(crate) fn add(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: TargetKind, targets: &[Uuid]) -> Result<()> {
     let now = context.now();
     match kind.record() {
-        Some(record) => context.execute(&ADD, values![entity_type.name(), id, record.name(), targets, now]),
-        None => context.execute(&ADD_PORTALS, values![entity_type.name(), id, targets, now]),
+        Some(record) => context.execute(&ADD, values![entity_type.as_ref(), id, record.as_ref(), targets, now]),
+        None => context.execute(&ADD_PORTALS, values![entity_type.as_ref(), id, targets, now]),
     }
     .map(drop)
 }
 
 /// Takes an entity back from targets of a kind.
 pub(crate) fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: TargetKind, targets: &[Uuid]) -> Result<()> {
-    context.execute(&REMOVE, values![entity_type.name(), id, kind.name(), targets]).map(drop)
+    context.execute(&REMOVE, values![entity_type.as_ref(), id, kind.as_ref(), targets]).map(drop)
 }
 
 /// Takes back every assignment to records that are gone.
 fn forget_targets(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
     if matches!(kind, Kind::Property | Kind::PropertyGroup | Kind::Tag) {
-        context.execute(&FORGET, values![kind.name(), ids])?;
+        context.execute(&FORGET, values![kind.as_ref(), ids])?;
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
     let mut assignments = Assignments::new(default);
     for row in rows {
         let (portal, target): (Uuid, Uuid) = (row.get(0)?, row.get(2)?);
-        match TargetKind::named(&row.get::<String>(1)?) {
+        match row.get::<String>(1)?.parse().ok() {
             Some(TargetKind::Property) => assignments.add_direct(target, portal),
             Some(TargetKind::PropertyGroup) => assignments.add_group(target, portal),
             Some(TargetKind::Tag) => assignments.add_tag(target, portal),
@@ -170,7 +170,7 @@ fn placements(context: &mut Context<'_, '_>) -> Result<Vec<Placement>> {
     }
     for row in context.rows(&PLACEMENTS, [])? {
         let Some(placement) = placements.get_mut(&row.get(0)?) else { continue };
-        match Kind::named(&row.get::<String>(1)?) {
+        match row.get::<String>(1)?.parse().ok() {
             Some(Kind::PropertyGroup) => placement.group = Some(row.get(2)?),
             Some(Kind::Tag) => placement.tags.push(row.get(2)?),
             _ => {}

@@ -153,7 +153,7 @@ fn offer_records(context: &mut Context<'_, '_>, coverage: &Coverage, best: &mut 
         (FoundType::Tag, TargetKind::Tag),
     ];
     for (found_type, kind) in kinds {
-        for row in context.rows(&RECORDS, values![kind.name()])? {
+        for row in context.rows(&RECORDS, values![kind.as_ref()])? {
             let id = row.get(0)?;
             best.offer(found_type, id, &row.get::<String>(1)?, None, || coverage.is_visible(kind, id));
         }

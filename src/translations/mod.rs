@@ -18,6 +18,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::Row;
+use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 pub use fallback::pick;
@@ -76,8 +77,9 @@ pub fn is_english(language: &str) -> bool {
 }
 
 /// What a translation is of: a resource may only link texts of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum SourceTable {
     PrecheckStepDetail,
@@ -86,31 +88,6 @@ pub enum SourceTable {
     ManualCategory,
     PortalSettings,
     PortalBranding,
-}
-
-impl SourceTable {
-    /// Every one.
-    pub const ALL: [Self; 6] =
-        [Self::PrecheckStepDetail, Self::PrecheckQuestion, Self::Manual, Self::ManualCategory, Self::PortalSettings, Self::PortalBranding];
-
-    /// The one written so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|source| source.name() == name)
-    }
-
-    /// As it is written.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PrecheckStepDetail => "precheck_step_detail",
-            Self::PrecheckQuestion => "precheck_question",
-            Self::Manual => "manual",
-            Self::ManualCategory => "manual_category",
-            Self::PortalSettings => "portal_settings",
-            Self::PortalBranding => "portal_branding",
-        }
-    }
 }
 
 /// A text in one language.
@@ -143,7 +120,7 @@ pub enum Others {
 /// Makes a translation with its first text. An English one is queued for the organization's other languages.
 pub(crate) fn create(context: &mut Context<'_, '_>, source: SourceTable, language: &str, text: &str) -> Result<Uuid> {
     let (id, now) = (context.new_id(), context.now());
-    context.execute(&INSERT, values![id, source.name(), now])?;
+    context.execute(&INSERT, values![id, source.as_ref(), now])?;
     put(context, id, language, text, Others::Renew)?;
     Ok(id)
 }

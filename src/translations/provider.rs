@@ -37,7 +37,7 @@ struct Request<'r> {
 /// What of the answer is read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct Translated {
     translated_text: String,
 }
 
@@ -74,7 +74,7 @@ impl Provider {
             return Err(Failure::new(status.as_u16(), "refused"));
         }
         let body = read(response).await?;
-        let Ok(Answer { translated_text }) = serde_json::from_slice(&body) else {
+        let Ok(Translated { translated_text }) = serde_json::from_slice(&body) else {
             return Err(Failure::new(status.as_u16(), "the answer does not read"));
         };
         // PostgreSQL stores no U+0000, and guests are shown no blank.

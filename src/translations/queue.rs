@@ -17,6 +17,7 @@ use engine::pipeline::Service;
 use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
+use strum::IntoStaticStr;
 use uuid::Uuid;
 
 use super::{ENGLISH, TO_TRANSLATE, uses};
@@ -91,9 +92,10 @@ pub(super) struct Claim {
     until: Timestamp,
 }
 
-/// What came of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+/// What came of a job, and as what it is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub(super) enum Settled {
     /// The translation is written.
     Written,
     /// The version written by hand is kept.
@@ -104,19 +106,6 @@ pub(super) enum Outcome {
     TooLong,
     /// There is no translation; it is tried again.
     Retry,
-}
-
-impl Outcome {
-    /// As it is counted.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Written => "written",
-            Self::Kept => "kept",
-            Self::Outdated => "outdated",
-            Self::TooLong => "too_long",
-            Self::Retry => "retry",
-        }
-    }
 }
 
 /// Queues a text for these languages, due at once.
@@ -192,11 +181,11 @@ pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Optio
 }
 
 /// Writes a translation, unless what it was made for has changed in between.
-pub(super) fn settle(tx: &mut Transaction<'_>, service: &Service, claim: &Claim, text: &str, now: Timestamp) -> Result<Outcome> {
+pub(super) fn settle(tx: &mut Transaction<'_>, service: &Service, claim: &Claim, text: &str, now: Timestamp) -> Result<Settled> {
     let Job { organization, translation, language } = &claim.job;
     let access = Access::platform();
     let mut context = Context::for_writing(service.system(tx, now), *organization, &access, Touches::Configuration)?;
-    let Some(job) = context.row(&JOB, values![translation, language, claim.ticket])? else { return Ok(Outcome::Outdated) };
+    let Some(job) = context.row(&JOB, values![translation, language, claim.ticket])? else { return Ok(Settled::Outdated) };
     let replaces_hand_written: bool = job.get(0)?;
     let entries = super::entries(&mut context, *translation)?;
     let version = |language: &str| entries.iter().find(|entry| entry.language == language);
@@ -204,24 +193,24 @@ pub(super) fn settle(tx: &mut Transaction<'_>, service: &Service, claim: &Claim,
     if english.is_some_and(|english| english.text != claim.text) {
         // The text changed and its translations were to be left alone; this one is still wanted, of the text as it is.
         context.execute(&RELEASE, values![translation, language])?;
-        return Ok(Outcome::Outdated);
+        return Ok(Settled::Outdated);
     }
     context.execute(&DELETE, values![translation, language])?;
     if english.is_none() {
-        return Ok(Outcome::Outdated);
+        return Ok(Settled::Outdated);
     }
     if !replaces_hand_written && stored.is_some_and(|stored| !stored.is_machine_translated) {
-        return Ok(Outcome::Kept);
+        return Ok(Settled::Kept);
     }
     if let Some(text) = uses::fitting(&mut context, *translation, text)? {
         super::write(&mut context, *translation, language, &text, true, stored)?;
-        return Ok(Outcome::Written);
+        return Ok(Settled::Written);
     }
     // Half a sentence is none, and what is there is of an older text: guests read the English one.
     if stored.is_some() {
         super::take_back(&mut context, *translation, language)?;
     }
-    Ok(Outcome::TooLong)
+    Ok(Settled::TooLong)
 }
 
 /// Notes that an attempt failed; the next one is at `next`. Nothing is noted where the claim no longer holds.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use engine::context::Context;
-use engine::error::{Error, Issue, Result, Step};
+use engine::error::{Error, Issue, PathSegment, Result};
 use engine::values;
 use uuid::Uuid;
 
@@ -154,7 +154,7 @@ fn source(context: &mut Context<'_, '_>, id: Uuid) -> Result<SourceTable> {
 
 fn sources(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, SourceTable>> {
     let read = |row: &store::Row| -> Result<(Uuid, SourceTable)> {
-        let source = SourceTable::named(&row.get::<String>(1)?).ok_or_else(|| Error::internal("a text of an unknown source table"))?;
+        let source = row.get::<String>(1)?.parse().map_err(|_| Error::internal("a text of an unknown source table"))?;
         Ok((row.get(0)?, source))
     };
     context.rows(&SOURCES, values![ids])?.iter().map(read).collect()
@@ -202,7 +202,7 @@ pub(super) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<
 #[derive(Debug, Clone)]
 pub(crate) struct Link<'l> {
     /// Where it stands in the request.
-    pub path: Vec<Step>,
+    pub path: Vec<PathSegment>,
     /// The text.
     pub id: Uuid,
     /// What it has to be of.
@@ -230,7 +230,7 @@ pub(crate) fn wrong_links(context: &mut Context<'_, '_>, links: &[Link<'_>]) -> 
     for Link { path, id, source, field, is_kept } in links {
         let form = chapter(context, *source)?.form(field);
         let message = if sources.get(id) != Some(source) {
-            format!("is not a {} translation", source.name())
+            format!("is not a {} translation", source.as_ref())
         } else if !is_kept && lengths.get(id).is_some_and(|length| form.is_exceeded_by(*length)) {
             format!("has a version of more than {} characters", form.longest)
         } else {
@@ -382,6 +382,7 @@ pub(super) fn fitting(context: &mut Context<'_, '_>, id: Uuid, text: &str) -> Re
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     #[test]

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 use jiff::Timestamp;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet};
 
 use super::provider::{DEADLINE, Provider};
-use super::queue::{self, Claim, Outcome};
+use super::queue::{self, Claim, Settled};
 use super::{TO_TRANSLATE, retry};
 
 /// Translations under way at once.
@@ -42,14 +43,14 @@ impl Translator {
         Ok(Self(Arc::new(Inner { service, texts, provider })))
     }
 
-    /// Translates what is due, whenever something is, until `stop` says so or its sender is gone; then finishes what it began.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+    /// Translates what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
+    pub async fn run(self, stop: CancellationToken) {
         let mut jobs = JoinSet::new();
         self.take_over().await;
-        while !*stop.borrow() {
+        while !stop.is_cancelled() {
             let sleep = self.begin_due(&mut jobs).await;
             tokio::select! {
-                () = stopped(&mut stop) => break,
+                () = stop.cancelled() => break,
                 () = self.0.texts.notified() => {}
                 Some(ended) = jobs.join_next() => note(ended),
                 () = tokio::time::sleep(sleep) => {}
@@ -140,8 +141,8 @@ impl Translator {
         let job = claim.job.clone();
         match self.try_translate(claim).await {
             Ok(outcome) => {
-                metrics::counter!("vestibule_translations_total", "outcome" => outcome.name()).increment(1);
-                if outcome == Outcome::TooLong {
+                metrics::counter!("vestibule_translations_total", "outcome" => <&str>::from(outcome)).increment(1);
+                if outcome == Settled::TooLong {
                     let (organization, translation, language) = (job.organization, job.translation, job.language);
                     tracing::warn!(%organization, %translation, %language, "a translation is too long for where it is shown");
                 }
@@ -154,7 +155,7 @@ impl Translator {
         }
     }
 
-    async fn try_translate(&self, claim: Claim) -> Result<Outcome> {
+    async fn try_translate(&self, claim: Claim) -> Result<Settled> {
         let service = &self.0.service;
         let translated = self.0.provider.translate(&claim.text, &claim.job.language).await;
         match translated {
@@ -169,15 +170,10 @@ impl Translator {
                 let pause = retry::pause(claim.failures.saturating_add(1), service.kit.ids.fraction());
                 let next = later(service.clock.now(), pause);
                 service.store.write(move |tx| queue::put_off(tx, &claim, next)).await?;
-                Ok(Outcome::Retry)
+                Ok(Settled::Retry)
             }
         }
     }
-}
-
-/// Returns when the translator is to stop, or nobody is left to say so.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    drop(stop.wait_for(|is_stopping| *is_stopping).await);
 }
 
 async fn finish(jobs: &mut JoinSet<()>) {

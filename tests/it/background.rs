@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{Answer, App};
 
@@ -13,13 +13,14 @@ async fn readiness_names_what_is_down_until_it_is_up_again() {
     let ready = async || Answer::of(app.http.get(format!("{}/readyz", app.base))).await;
     assert_eq!(ready().await.status, 200);
     let (service, has_failed) = (app.server.service.clone(), AtomicBool::new(false));
-    let (_running, stopped) = watch::channel(false);
+    let running = CancellationToken::new().drop_guard();
+    let stop = running.token().clone();
     tokio::spawn(async move {
         let work = || async {
             assert!(has_failed.swap(true, Ordering::Relaxed), "the first time it fails");
             std::future::pending::<()>().await;
         };
-        service.background.keep_up("errands", stopped, work).await;
+        service.background.keep_up("errands", stop, work).await;
     });
     let until = async |status: u16| {
         let began = Instant::now();

@@ -152,7 +152,7 @@ on_both! {
             api.post("/portal-manuals", manual(100)).await.data();
             assert_eq!(api.post("/portal-manuals", manual(101)).await.issues(), [format!("visibilityRules.0.{field}")]);
         }
-        let step = |more: Value| crate::checkin::with(json!({ "stepType": "agreement", "nickname": "x" }), more);
+        let step = |more: Value| crate::support::house::with(json!({ "stepType": "agreement", "nickname": "x" }), more);
         let prefill = |count: usize| -> Map<String, Value> { (0..count).map(|number| (format!("f{number}"), json!("x"))).collect() };
         for (good, bad, field) in [
             (json!({ "esignPrefillValues": prefill(100) }), json!({ "esignPrefillValues": prefill(101) }), "esignPrefillValues"),
@@ -216,7 +216,7 @@ on_both! {
             assert_eq!(api.get(query).await.issues().join(" "), field, "{query}");
         }
         // What a guest sends.
-        let house = crate::checkin::House::build(&app).await;
+        let house = crate::support::house::House::build(&app).await;
         let step = house.step("main", json!({})).await;
         let stay = format!("{}/guest/v1/stays/{}", app.base, house.token);
         let answers = json!({ "answers": { "a": ["\0"] } });

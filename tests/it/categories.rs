@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use vestibule::translations::Translator;
 
-use crate::checkin::{id, with};
 use crate::manuals::{change, create as create_manual, row, scope, texts};
+use crate::support::house::{id, with};
 use crate::support::{Answer, Api, App, new_id, on_both};
 
 const NOW: &str = "2026-11-21T09:30:00.000Z";

@@ -1,11 +1,13 @@
 //! Deliveries of a process that is killed: nothing that was acknowledged is lost, nothing is counted twice (spec: Delivery).
 
+use engine::access::Permission;
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use strum::VariantArray;
 
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -77,7 +79,7 @@ impl Tenant {
         let mut client = Self { http, organization, token: String::new(), property };
         let path = format!("/platform/v1/organizations/{organization}");
         client.call(node, "PUT", &path, PLATFORM_KEY, json!({ "name": "O" })).await.unwrap();
-        let body = json!({ "name": "k", "permissions": engine::access::Permission::ALL });
+        let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
         let key = client.call(node, "POST", &format!("{path}/api-keys"), PLATFORM_KEY, body).await.unwrap();
         client.token = key["token"].as_str().unwrap().to_owned();
         let flat = json!({

@@ -1,7 +1,9 @@
 //! The HTTP edge (contract: Requests; spec: Errors).
 
+use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
+use strum::VariantArray;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{Answer, App, on_both};
@@ -155,8 +157,8 @@ on_both! {
         let org = app.org().await;
         let api = org.key().await;
         let member = crate::support::new_id();
-        org.member(member, None, &engine::access::Permission::ALL, true).await;
-        let connection = org.token_of(member, &engine::access::Permission::ALL).await;
+        org.member(member, None, Permission::VARIANTS, true).await;
+        let connection = org.token_of(member, Permission::VARIANTS).await;
         let (unknown, target) = (crate::support::new_id(), "https://client.example/hook");
         let step = api.post("/precheck-steps", json!({ "stepType": "main", "nickname": "Main" })).await.data();
         let step = format!("/precheck-steps/{}", step["id"].as_str().unwrap());

@@ -8,10 +8,11 @@ use engine::operation::Surface;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Value as Sql;
+use strum::VariantArray;
 use uuid::Uuid;
 use vestibule::events::Timekeeper;
 
-use crate::checkin::House;
+use crate::support::house::House;
 use crate::support::receiver::{subscribe, until, with_receiver};
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 
@@ -68,8 +69,8 @@ pub async fn furnish(house: &House<'_>) -> Api {
     let House { org, api, flat, token, .. } = house;
     let app = org.app;
     let member = new_id();
-    org.member(member, None, &Permission::ALL, true).await;
-    let connected = org.token_of(member, &Permission::ALL).await;
+    org.member(member, None, Permission::VARIANTS, true).await;
+    let connected = org.token_of(member, Permission::VARIANTS).await;
     subscribe(api, "device.offline", "https://receiver.invalid/").await;
     let step = house.step("additional_questions", json!({ "displayTitle": "Arrival" })).await;
     let guest = |method: Method, path: String, body: Value| {

@@ -7,6 +7,7 @@ use engine::access::Permission;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 use store::{Json, Statement, Store};
+use strum::VariantArray;
 use uuid::Uuid;
 use vestibule::events::{Event, Timekeeper};
 use vestibule::server::Server;
@@ -49,8 +50,8 @@ impl<'a> House<'a> {
     async fn build(app: &'a App) -> Self {
         let org = app.org().await;
         let (flat, key) = (org.property(None, &[]).await, org.key().await);
-        for event in Event::ALL.iter().filter(|event| **event != Event::WorkflowStep) {
-            key.post("/webhook-subscriptions", json!({ "event": event.name(), "targetUrl": NOBODY })).await.data();
+        for event in Event::VARIANTS.iter().filter(|event| **event != Event::WorkflowStep) {
+            key.post("/webhook-subscriptions", json!({ "event": event.as_ref(), "targetUrl": NOBODY })).await.data();
         }
         Self { app, org, flat, keeper: Timekeeper::new(app.server.service.clone()), read: Cell::default() }
     }
@@ -362,10 +363,10 @@ with_receiver! {
         let node = |id: &str, label: &str| json!({ "id": id, "nodeType": "external_automation", "label": label });
         let welcome = json!({ "name": "Welcome", "draftNodes": [node("a", "Draft"), node("b", "Bell")], "liveNodes": [node("a", "Call")] });
         let flow = org.record("workflow", welcome).await;
-        let held: Vec<_> = Permission::ALL.into_iter().filter(|permission| *permission != Permission::ViewTasks).collect();
+        let held: Vec<_> = Permission::VARIANTS.iter().copied().filter(|permission| *permission != Permission::ViewTasks).collect();
         let member = new_id();
         org.member(member, Some(&[mine]), &held, true).await;
-        let token = org.token_of(member, &Permission::ALL).await;
+        let token = org.token_of(member, Permission::VARIANTS).await;
         let body = |filters: Value| json!({ "event": "workflow.step", "targetUrl": receiver.url, "filters": filters });
         let step = json!({ "workflowStep": format!("{flow}:a") });
         org.key().await.post("/webhook-subscriptions", body(step.clone())).await.error(403);

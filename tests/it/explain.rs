@@ -7,8 +7,8 @@ use engine::access::Permission;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::checkin::{House, id, ids, with};
 use crate::support::dice::Dice;
+use crate::support::house::{House, id, ids, with};
 use crate::support::{App, new_id, on_both, reservation};
 
 /// What is explained of a stay, once it is certain that the guest sees just that.

@@ -6,7 +6,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::checkin::{House, with};
+use crate::support::house::{House, with};
 use crate::support::{Answer, App, Org, new_id, on_both, reservation};
 
 /// A request to the guest interface below a stay.

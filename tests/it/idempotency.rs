@@ -1,6 +1,7 @@
 //! Idempotency keys (spec: Idempotency; contract: Requests).
 
 use std::time::Duration;
+use strum::VariantArray;
 
 use engine::access::Permission;
 use futures_util::future::join_all;
@@ -88,11 +89,11 @@ on_both! {
     async fn a_replay_passes_the_checks_again(app: App) {
         let org = app.org().await;
         let member = crate::support::new_id();
-        org.member(member, None, &Permission::ALL, true).await;
-        let api = org.token_of(member, &Permission::ALL).await;
+        org.member(member, None, Permission::VARIANTS, true).await;
+        let api = org.token_of(member, Permission::VARIANTS).await;
         api.post_with_key("/portals", "k", json!({ "name": "One" })).await.data();
         // Another token of the same app and member is the same credential.
-        let other = org.token_of(member, &Permission::ALL).await;
+        let other = org.token_of(member, Permission::VARIANTS).await;
         assert_eq!(other.post_with_key("/portals", "k", json!({ "name": "One" })).await.header("idempotency-replayed"), Some("true"));
         org.member(member, None, &[Permission::ViewProperties], true).await;
         api.post_with_key("/portals", "k", json!({ "name": "One" })).await.error(403);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
+use strum::VariantArray;
 use tempfile::TempDir;
 
 use crate::support::{Answer, PLATFORM_KEY, choose_tls_provider, new_id};
@@ -45,7 +46,7 @@ impl Server {
     async fn key(&self) -> [String; 3] {
         let organization = format!("/platform/v1/organizations/{}", new_id());
         self.ask(Method::PUT, &organization, PLATFORM_KEY, Some(json!({ "name": "O" }))).await.data();
-        let body = json!({ "name": "k", "permissions": Permission::ALL });
+        let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
         let key = self.ask(Method::POST, &format!("{organization}/api-keys"), PLATFORM_KEY, Some(body)).await.data();
         let id = organization.rsplit('/').next().unwrap().to_owned();
         [id, key["id"].as_str().unwrap().to_owned(), key["token"].as_str().unwrap().to_owned()]

@@ -8,9 +8,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::checkin::{id, with};
 use crate::manuals::{change, create, four, listed, nicknames, row, scope, scopes, try_create};
 use crate::precheck::translation;
+use crate::support::house::{id, with};
 use crate::support::{Api, App, Org, new_id, on_both};
 
 /// A manual named so and assigned to its targets, younger than any before.

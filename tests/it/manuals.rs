@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::checkin::{id, with};
 use crate::precheck::{keys, translation};
+use crate::support::house::{id, with};
 use crate::support::{Answer, Api, App, arrays, new_id, of_arrays, on_both};
 
 const NOW: &str = "2026-11-21T09:30:00.000Z";

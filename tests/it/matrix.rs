@@ -3,6 +3,7 @@
 use engine::access::Permission;
 use engine::operation::{Needs, Operation, Surface};
 use serde_json::{Value, json};
+use strum::VariantArray;
 
 use crate::support::{Answer, Api, App, new_id, on_both};
 
@@ -32,12 +33,12 @@ on_both! {
         let all = org.key().await;
         let strict = app.org_with(json!({ "name": "Strict", "isTwoFactorRequired": true })).await;
         let member = new_id();
-        strict.member(member, None, &Permission::ALL, false).await;
-        let not_enrolled = strict.token_of(member, &Permission::ALL).await;
+        strict.member(member, None, Permission::VARIANTS, false).await;
+        let not_enrolled = strict.token_of(member, Permission::VARIANTS).await;
         let limited = org.limited(&[]).await;
         let mut single = Vec::new();
         let mut all_but = Vec::new();
-        for permission in Permission::ALL {
+        for permission in Permission::VARIANTS.iter().copied() {
             single.push((permission, org.key_with(&[permission]).await));
             all_but.push((permission, org.key_without(permission).await));
         }
@@ -55,11 +56,11 @@ on_both! {
             let Needs::Permission(needed) = operation.needs else { continue };
             for (permission, api) in &single {
                 let answer = knock(api, operation).await;
-                assert_eq!(is_let_in(&answer), *permission == needed, "{id} with {} alone: {}", permission.name(), answer.status);
+                assert_eq!(is_let_in(&answer), *permission == needed, "{id} with {} alone: {}", permission.as_ref(), answer.status);
             }
             for (permission, api) in &all_but {
                 let answer = knock(api, operation).await;
-                assert_eq!(is_let_in(&answer), *permission != needed, "{id} without {}: {}", permission.name(), answer.status);
+                assert_eq!(is_let_in(&answer), *permission != needed, "{id} without {}: {}", permission.as_ref(), answer.status);
                 if *permission == needed {
                     let error = answer.error(403);
                     assert!(error["message"].as_str().unwrap().starts_with("Missing permission"), "{id}");

@@ -1,6 +1,7 @@
 //! Answers from memory: never older than the last commit, whoever made it, and named by a tag.
 
 use std::io::Read as _;
+use strum::VariantArray;
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -34,7 +35,7 @@ on_both! {
 
     async fn a_token_dies_at_once_on_every_node(app: App) {
         let org = app.org().await;
-        let (api, id) = org.key_and_id(&Permission::ALL).await;
+        let (api, id) = org.key_and_id(Permission::VARIANTS).await;
         let other_node = app.second_node(&[]).await;
         let there = other_node.api(api.token.as_deref().unwrap());
         for reader in [&api, &there, &api, &there] {

@@ -8,11 +8,12 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Value as Column;
+use strum::VariantArray;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use uuid::Uuid;
 
-use crate::checkin::House;
+use crate::support::house::House;
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 
 store::statements! {
@@ -33,7 +34,7 @@ async fn of_both(one: &Org<'_>, other: &mut Org<'_>) -> Uuid {
     let member = new_id();
     other.oauth_app = one.oauth_app;
     for org in [one, &*other] {
-        org.member(member, None, &Permission::ALL, true).await;
+        org.member(member, None, Permission::VARIANTS, true).await;
     }
     member
 }
@@ -46,11 +47,11 @@ on_both! {
     async fn a_key_means_nothing_in_another_organization(app: App) {
         let (one, mut other) = (app.org().await, app.org().await);
         let member = of_both(&one, &mut other).await;
-        let here = one.token_of(member, &Permission::ALL).await;
+        let here = one.token_of(member, Permission::VARIANTS).await;
         let body = json!({ "name": "Casa", "supportNotes": "Only for those of the first." });
         let first = here.post_with_key("/portals", "key", body.clone()).await;
         first.data();
-        let there = other.token_of(member, &Permission::ALL).await;
+        let there = other.token_of(member, Permission::VARIANTS).await;
         let second = there.post_with_key("/portals", "key", body.clone()).await;
         assert_eq!((second.status, second.header("idempotency-replayed")), (201, None), "{}", second.body);
         assert_ne!(second.body["data"]["id"], first.body["data"]["id"]);
@@ -61,12 +62,12 @@ on_both! {
     async fn a_limit_is_an_organizations_own(app: App, "--rate-limit-per-minute=3") {
         let (one, mut other) = (app.org().await, app.org().await);
         let member = of_both(&one, &mut other).await;
-        let here = one.token_of(member, &Permission::ALL).await;
+        let here = one.token_of(member, Permission::VARIANTS).await;
         for _ in 0..3 {
             here.get("/portals").await.data();
         }
         here.get("/portals").await.error(429);
-        let there = other.token_of(member, &Permission::ALL).await;
+        let there = other.token_of(member, Permission::VARIANTS).await;
         assert_eq!(there.get("/portals").await.header("x-ratelimit-remaining"), Some("2"));
     }
 
@@ -91,11 +92,11 @@ on_both! {
 
     async fn what_is_revoked_while_a_body_arrives_counts(app: App) {
         let org = app.org().await;
-        let (api, id) = org.key_and_id(&Permission::ALL).await;
+        let (api, id) = org.key_and_id(Permission::VARIANTS).await;
         let member = new_id();
-        org.member(member, None, &Permission::ALL, true).await;
-        let of_member = org.token_of(member, &Permission::ALL).await;
-        let less: Vec<_> = Permission::ALL.into_iter().filter(|held| *held != Permission::ModifyProperties).collect();
+        org.member(member, None, Permission::VARIANTS, true).await;
+        let of_member = org.token_of(member, Permission::VARIANTS).await;
+        let less: Vec<_> = Permission::VARIANTS.iter().copied().filter(|held| *held != Permission::ModifyProperties).collect();
 
         let sending = Sending::begin(&app, &of_member, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
         org.member(member, None, &less, true).await;
@@ -106,7 +107,7 @@ on_both! {
         sending.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
 
         // A replay shows what was answered, so it passes the same checks.
-        let (again, id) = org.key_and_id(&Permission::ALL).await;
+        let (again, id) = org.key_and_id(Permission::VARIANTS).await;
         again.post_with_key("/portals", "key", json!({ "name": "Casa" })).await.data();
         let sending = Sending::begin(&app, &again, "/api/v1/portals", &json!({ "name": "Casa" }), Some("key")).await;
         app.platform().ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await;
@@ -116,7 +117,7 @@ on_both! {
 
     async fn what_expires_while_a_body_arrives_has_expired(app: App) {
         let org = app.org().await;
-        let body = json!({ "name": "key", "permissions": Permission::ALL, "expiresAt": "2026-11-21T09:31:00Z" });
+        let body = json!({ "name": "key", "permissions": Permission::VARIANTS, "expiresAt": "2026-11-21T09:31:00Z" });
         let key = app.platform().ok(Method::POST, &org.path("/api-keys"), Some(body)).await;
         let api = app.api(key["token"].as_str().unwrap());
         let sending = Sending::begin(&app, &api, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
+use strum::VariantArray;
 use uuid::Uuid;
 
 use crate::support::receiver::{subscribe, until, with_receiver};
@@ -76,7 +77,7 @@ on_both! {
         let org = app.org().await;
         let mut members: Vec<Uuid> = (0..3).map(|_| new_id()).collect();
         for member in members.iter().rev() {
-            org.member(*member, None, &Permission::ALL, true).await;
+            org.member(*member, None, Permission::VARIANTS, true).await;
         }
         members.sort();
         let listed = app.platform().get(&org.path("/members")).await;
@@ -84,7 +85,7 @@ on_both! {
         assert_eq!(ids(&app.platform().get(&org.path("/members?limit=1&offset=1")).await.data()), members[1..2]);
         assert_eq!(app.platform().get(&org.path("/members?limit=201")).await.issues(), ["limit"]);
 
-        let (leaving, staying) = (org.token_of(members[0], &Permission::ALL).await, org.token_of(members[1], &Permission::ALL).await);
+        let (leaving, staying) = (org.token_of(members[0], Permission::VARIANTS).await, org.token_of(members[1], Permission::VARIANTS).await);
         let heard = subscribe(&leaving, "task.created", "https://receiver.example/").await;
         for api in [&leaving, &staying, &leaving] {
             api.get("/portals").await.data();
@@ -97,9 +98,9 @@ on_both! {
         app.platform().send(Method::DELETE, &path, None).await.error(404);
 
         // The same person again is the same credential, and finds what became of its subscriptions.
-        org.member(members[0], None, &Permission::ALL, true).await;
+        org.member(members[0], None, Permission::VARIANTS, true).await;
         leaving.get("/portals").await.error(401);
-        let listed = org.token_of(members[0], &Permission::ALL).await.get("/webhook-subscriptions").await.data();
+        let listed = org.token_of(members[0], Permission::VARIANTS).await.get("/webhook-subscriptions").await.data();
         assert_eq!((&listed[0]["id"], &listed[0]["disabledReason"]), (&heard["id"], &json!("credential_invalid")));
         let elsewhere = app.org().await;
         app.platform().send(Method::DELETE, &elsewhere.path(&format!("/members/{}", members[1])), None).await.error(404);
@@ -176,7 +177,7 @@ on_both! {
         sixth.get("/portals").await.error(401);
         seventh.get("/portals").await.error(401);
         app.platform().post(&path, json!({})).await.error(404);
-        let other = org.key_and_id(&Permission::ALL).await.1;
+        let other = org.key_and_id(Permission::VARIANTS).await.1;
         for grace in [json!(-1), json!(604_801), json!("1")] {
             let refused = app.platform().post(&org.path(&format!("/api-keys/{other}/rotate")), json!({ "graceSeconds": grace })).await;
             assert_eq!(refused.issues(), ["graceSeconds"]);
@@ -187,7 +188,7 @@ on_both! {
 
     async fn both_tokens_of_a_key_are_one_credential(app: App, "--rate-limit-per-minute=6") {
         let org = app.org().await;
-        let (old, id) = org.key_and_id(&Permission::ALL).await;
+        let (old, id) = org.key_and_id(Permission::VARIANTS).await;
         let made = old.post_with_key("/portals", "once", json!({ "name": "Casa" })).await;
         let new = rotate(&org, &id, json!({})).await;
         let again = new.post_with_key("/portals", "once", json!({ "name": "Casa" })).await;
@@ -218,7 +219,7 @@ on_both! {
 with_receiver! {
     async fn a_key_in_rotation_keeps_its_subscriptions(app: App, receiver: Receiver) {
         let org = app.org().await;
-        let (old, id) = org.key_and_id(&Permission::ALL).await;
+        let (old, id) = org.key_and_id(Permission::VARIANTS).await;
         subscribe(&old, "reservation.created", &receiver.url).await;
         let new = rotate(&org, &id, json!({ "graceSeconds": 60 })).await;
         let flat = org.property(None, &[]).await;

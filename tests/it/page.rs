@@ -7,7 +7,7 @@ use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::checkin::{House, id, with};
+use crate::support::house::{House, id, with};
 use crate::support::{Answer, App, new_id, on_both};
 
 const FORM: &str = "application/x-www-form-urlencoded";

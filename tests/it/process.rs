@@ -1,8 +1,10 @@
 //! The binary itself: commands, signals, and what a killed process leaves behind.
 
+use engine::access::Permission;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use strum::VariantArray;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -46,7 +48,7 @@ impl Running {
     async fn organization(&self) -> (String, String) {
         let id = new_id();
         self.send("PUT", &format!("/platform/v1/organizations/{id}"), PLATFORM_KEY, None, json!({ "name": "O" })).await.data();
-        let body = json!({ "name": "k", "permissions": engine::access::Permission::ALL });
+        let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
         let key = self.send("POST", &format!("/platform/v1/organizations/{id}/api-keys"), PLATFORM_KEY, None, body).await.data();
         (id.to_string(), key["token"].as_str().unwrap().to_owned())
     }

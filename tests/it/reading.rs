@@ -8,9 +8,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::checkin::{House, id, with};
 use crate::precheck::keys;
 use crate::support::dice::Dice;
+use crate::support::house::{House, id, with};
 use crate::support::{Answer, App, on_both, reservation};
 
 /// Between the tests' now and the stay, so that nothing but the rules of a test decides.

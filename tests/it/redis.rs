@@ -2,6 +2,7 @@
 
 use std::process::Command;
 use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 
 use engine::access::{Credential, Owner};
 use engine::ambient::Clock;
@@ -9,7 +10,6 @@ use engine::pipeline::RateLimits;
 use futures_util::future::join_all;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use tokio::sync::watch;
 
 use crate::support::node::Node;
 use crate::support::redis::Redis;
@@ -91,10 +91,10 @@ fn the_script_judges_as_this_process_does() {
             Clock::manual("2026-11-21T09:30:00Z".parse().unwrap()),
         );
         runtime.block_on(async {
-            let (_running, stopped) = watch::channel(false);
+            let running = CancellationToken::new().drop_guard();
             let log = shared.shared_log().unwrap();
             let attempt = log.next_attempt();
-            tokio::spawn(log.keep(stopped));
+            tokio::spawn(log.keep(running.token().clone()));
             attempt.await;
             for microseconds in steps {
                 clock.advance(Duration::from_micros(microseconds));

@@ -7,8 +7,8 @@ use store::{Json, Value as Sql};
 use uuid::Uuid;
 use vestibule::server::offline;
 
-use crate::checkin::House;
 use crate::erasure::furnish;
+use crate::support::house::House;
 use crate::support::{Answer, Api, App, on_both, serve_flags};
 
 /// What is stored as a document, and one as release 0.1.0 wrote it: its table, of a record with its kind.

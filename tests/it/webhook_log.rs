@@ -1,6 +1,7 @@
 //! The log of deliveries, sending again, pings, rotated secrets, what time ends (contract: Webhook subscriptions).
 
 use std::time::Duration;
+use strum::VariantArray;
 
 use delivery::backlog;
 use engine::access::Permission;
@@ -245,8 +246,8 @@ with_receiver! {
     async fn nothing_is_sent_for_a_disabled_subscription(app: App, receiver: Receiver) {
         let org = app.org().await;
         let member = new_id();
-        org.member(member, None, &Permission::ALL, true).await;
-        let token = org.token_of(member, &Permission::ALL).await;
+        org.member(member, None, Permission::VARIANTS, true).await;
+        let token = org.token_of(member, Permission::VARIANTS).await;
         let subscription = subscribe(&token, "reservation.created", &receiver.url).await;
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
@@ -385,22 +386,22 @@ on_both! {
     async fn a_credential_that_runs_out_is_found_without_a_delivery(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let soon = "2026-11-21T09:31:00Z";
-        let body = json!({ "name": "Brief", "permissions": Permission::ALL, "expiresAt": soon });
+        let body = json!({ "name": "Brief", "permissions": Permission::VARIANTS, "expiresAt": soon });
         let brief = app.platform().post(&org.path("/api-keys"), body).await.data();
         subscribe(&app.api(brief["token"].as_str().unwrap()), "task.created", NOBODY).await;
         subscribe(&org.key().await, "task.created", NOBODY).await;
         // What a connection may do is what its unexpired tokens grant.
         let member = new_id();
-        org.member(member, None, &Permission::ALL, true).await;
-        let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": Permission::ALL, "expiresAt": soon });
+        org.member(member, None, Permission::VARIANTS, true).await;
+        let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": Permission::VARIANTS, "expiresAt": soon });
         let full = app.platform().post(&org.path("/access-tokens"), body).await.data();
         let full = app.api(full["token"].as_str().unwrap());
         subscribe(&full, "task.created", NOBODY).await;
         subscribe(&full, "device.offline", NOBODY).await;
         let tasks_only = org.token_of(member, &[Permission::ViewTasks]).await;
         let other = new_id();
-        org.member(other, None, &Permission::ALL, true).await;
-        let body = json!({ "memberId": other, "oauthAppId": org.oauth_app, "permissions": Permission::ALL, "expiresAt": soon });
+        org.member(other, None, Permission::VARIANTS, true).await;
+        let body = json!({ "memberId": other, "oauthAppId": org.oauth_app, "permissions": Permission::VARIANTS, "expiresAt": soon });
         let only = app.platform().post(&org.path("/access-tokens"), body).await.data();
         subscribe(&app.api(only["token"].as_str().unwrap()), "task.created", NOBODY).await;
 
@@ -414,7 +415,7 @@ on_both! {
         let listed = tasks_only.get("/webhook-subscriptions").await.data();
         assert_eq!((&listed[0]["disabledAt"], &listed[1]["disabledAt"]), (&Value::Null, &json!("2026-11-21T09:31:00.000Z")));
         // It is for good: a new token brings nothing back.
-        org.token_of(member, &Permission::ALL).await;
+        org.token_of(member, Permission::VARIANTS).await;
         app.clock.advance(60 * SECOND);
         app.server.sweep_once().await;
         assert_eq!(reasons(&org).await, [invalid(), None, None, reason("permission_lost"), invalid()]);
@@ -423,9 +424,9 @@ on_both! {
     async fn a_new_two_factor_rule_ends_what_members_without_it_have(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let (enrolled, lax) = (new_id(), new_id());
-        org.member(enrolled, None, &Permission::ALL, true).await;
-        org.member(lax, None, &Permission::ALL, false).await;
-        for api in [org.token_of(enrolled, &Permission::ALL).await, org.token_of(lax, &Permission::ALL).await, org.key().await] {
+        org.member(enrolled, None, Permission::VARIANTS, true).await;
+        org.member(lax, None, Permission::VARIANTS, false).await;
+        for api in [org.token_of(enrolled, Permission::VARIANTS).await, org.token_of(lax, Permission::VARIANTS).await, org.key().await] {
             subscribe(&api, "task.created", NOBODY).await;
         }
         org.put("", json!({ "name": "Strict", "isTwoFactorRequired": true })).await;
@@ -438,22 +439,22 @@ on_both! {
         app.anonymous().get("/webhook-event-types").await.error(401);
         let types = api.get("/webhook-event-types").await.data();
         let types = types.as_array().unwrap();
-        assert_eq!(types.len(), Event::ALL.len());
+        assert_eq!(types.len(), Event::VARIANTS.len());
         let document = openapi::document(vestibule::app::app());
-        for (told, event) in types.iter().zip(Event::ALL) {
+        for (told, event) in types.iter().zip(Event::VARIANTS) {
             let fields: Vec<_> = told.as_object().unwrap().keys().cloned().collect();
             assert_eq!(fields, ["description", "event", "example", "permission", "schema"]);
-            assert_eq!((told["event"].as_str(), told["permission"].as_str()), (Some(event.name()), Some(event.permission().name())));
+            assert_eq!((told["event"].as_str(), told["permission"].as_str()), (Some(event.as_ref()), Some(event.permission().as_ref())));
             assert_eq!(told["description"].as_str(), Some(event.fires()));
             let schema = jsonschema::draft202012::new(&told["schema"]).unwrap();
             let failures: Vec<_> = schema.iter_errors(&told["example"]).map(|error| error.to_string()).collect();
-            assert!(failures.is_empty(), "{}: {failures:?}", event.name());
+            assert!(failures.is_empty(), "{}: {failures:?}", event.as_ref());
             // The document says the same.
-            let body = &document["webhooks"][event.name()]["post"]["requestBody"]["content"]["application/json"]["schema"];
+            let body = &document["webhooks"][event.as_ref()]["post"]["requestBody"]["content"]["application/json"]["schema"];
             let data = &body["properties"]["data"];
             let mut data = data["$ref"].as_str().map_or(data, |place| document.pointer(&place[1..]).unwrap()).clone();
             data.as_object_mut().unwrap().remove("examples");
-            assert_eq!(data, told["schema"], "{}", event.name());
+            assert_eq!(data, told["schema"], "{}", event.as_ref());
         }
     }
 

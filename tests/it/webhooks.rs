@@ -1,6 +1,7 @@
 //! From a change on the platform to a signed delivery (spec: Events, Delivery, Webhook subscription).
 
 use std::time::Duration;
+use strum::VariantArray;
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -89,11 +90,11 @@ with_receiver! {
 
     async fn a_credential_that_has_gone_hears_no_more(app: App, receiver: Receiver) {
         let org = app.org().await;
-        let (key, id) = org.key_and_id(&Permission::ALL).await;
+        let (key, id) = org.key_and_id(Permission::VARIANTS).await;
         subscribe(&key, "reservation.created", &receiver.url).await;
         let member = new_id();
-        org.member(member, None, &Permission::ALL, true).await;
-        let token = org.token_of(member, &Permission::ALL).await;
+        org.member(member, None, Permission::VARIANTS, true).await;
+        let token = org.token_of(member, Permission::VARIANTS).await;
         subscribe(&token, "reservation.created", &receiver.url).await;
         app.platform().send(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await.data();
         org.member(member, None, &[Permission::ViewProperties], true).await;
@@ -143,11 +144,11 @@ on_both! {
     async fn a_member_who_was_switched_off_has_none_left(app: App) {
         let org = app.org().await;
         let member = new_id();
-        org.member(member, None, &Permission::ALL, true).await;
-        let token = org.token_of(member, &Permission::ALL).await;
+        org.member(member, None, Permission::VARIANTS, true).await;
+        let token = org.token_of(member, Permission::VARIANTS).await;
         subscribe(&token, "task.created", "https://hooks.invalid/x").await;
         let mut off = json!({
-            "name": "Member", "email": "member@example.com", "permissions": Permission::ALL, "propertyIds": null,
+            "name": "Member", "email": "member@example.com", "permissions": Permission::VARIANTS, "propertyIds": null,
             "isActive": false, "isTwoFactorEnrolled": true,
         });
         org.put(&format!("/members/{member}"), off.clone()).await;

@@ -1,6 +1,7 @@
 //! A delivery as it is stored, and the rules of its attempts: pure.
 
 use std::time::Duration;
+use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 
 use engine::moment::Moment;
 use schemars::JsonSchema;
@@ -113,8 +114,9 @@ pub struct Attempt {
 }
 
 /// Where a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[schemars(inline)]
 pub enum Status {
     /// It will be tried, for the first time or again.
@@ -125,28 +127,6 @@ pub enum Status {
     Failed,
     /// There was nothing to send, or nobody to send it to.
     Discarded,
-}
-
-impl Status {
-    /// Every status.
-    const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Failed, Self::Discarded];
-
-    /// The status written so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-
-    /// As it is written and stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-            Self::Discarded => "discarded",
-        }
-    }
 }
 
 /// What came back from a receiver.
@@ -174,20 +154,23 @@ impl Answer {
     }
 }
 
-/// What an attempt came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What an attempt came to, and as what it is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Outcome {
     /// The receiver took it.
     Delivered,
     /// The receiver wants to hear no more: the subscription goes.
     Gone,
     /// The target is private: the subscription is disabled.
+    #[strum(serialize = "private_target")]
     Private,
     /// It is tried again after this pause.
     Retry(Duration),
     /// That was the last attempt.
     Failed,
     /// It was a ping, and it is over, whatever the answer: it says nothing of the subscription.
+    #[strum(serialize = "ping")]
     Pinged(Status),
 }
 
@@ -205,18 +188,6 @@ impl Outcome {
             Answer::Private => Self::Private,
             Answer::Status(_) | Answer::Nothing(_) if attempt < MAX_ATTEMPTS => Self::Retry(backoff(base, attempt, fraction)),
             Answer::Status(_) | Answer::Nothing(_) => Self::Failed,
-        }
-    }
-
-    /// As it is counted.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Delivered => "delivered",
-            Self::Gone => "gone",
-            Self::Private => "private_target",
-            Self::Retry(_) => "retry",
-            Self::Failed => "failed",
-            Self::Pinged(_) => "ping",
         }
     }
 }
@@ -335,9 +306,9 @@ mod tests {
 
     #[test]
     fn a_status_and_its_name_find_each_other() {
-        for status in Status::ALL {
-            assert_eq!(Status::named(status.name()), Some(status));
-            assert_eq!(serde_json::to_value(status).unwrap(), status.name());
+        for status in Status::VARIANTS {
+            assert_eq!(status.as_ref().parse(), Ok(*status));
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_ref());
         }
     }
 

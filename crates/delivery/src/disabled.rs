@@ -2,11 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 /// Why a subscription is disabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[schemars(inline)]
 pub enum DisabledReason {
     /// Too many deliveries failed in a row.
@@ -19,31 +21,9 @@ pub enum DisabledReason {
     PrivateTarget,
 }
 
-impl DisabledReason {
-    /// Every reason.
-    pub const ALL: [Self; 4] = [Self::Failures, Self::CredentialInvalid, Self::PermissionLost, Self::PrivateTarget];
-
-    /// As it is written and stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Failures => "failures",
-            Self::CredentialInvalid => "credential_invalid",
-            Self::PermissionLost => "permission_lost",
-            Self::PrivateTarget => "private_target",
-        }
-    }
-
-    /// The reason written so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
-    }
-}
-
 /// Writes down that a subscription is disabled: nobody else tells its owner.
 pub fn tell_disabled(organization: Uuid, subscription: Uuid, reason: DisabledReason) {
-    tracing::warn!(%organization, %subscription, reason = reason.name(), "a webhook subscription is disabled");
+    tracing::warn!(%organization, %subscription, reason = reason.as_ref(), "a webhook subscription is disabled");
 }
 
 #[cfg(test)]
@@ -52,9 +32,9 @@ mod tests {
 
     #[test]
     fn a_reason_and_its_name_find_each_other() {
-        for reason in DisabledReason::ALL {
-            assert_eq!(DisabledReason::named(reason.name()), Some(reason));
-            assert_eq!(serde_json::to_value(reason).unwrap(), reason.name());
+        for reason in DisabledReason::VARIANTS {
+            assert_eq!(reason.as_ref().parse(), Ok(*reason));
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.as_ref());
         }
     }
 }

@@ -4,13 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 use engine::error::{Error, Result};
 use engine::moment::Moment;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use store::Transaction;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
@@ -21,7 +22,7 @@ use super::means::Means;
 use super::owner::Owner;
 use super::prepare::{self, Prepared};
 use super::recorder::Recorder;
-use super::room::{Place, Room};
+use super::room::{Limiter, Permit};
 use super::sender::{Message, Sender};
 use super::target::{host_of, on_behalf_of};
 
@@ -43,7 +44,7 @@ struct Inner {
     owner: Arc<dyn Owner>,
     sender: Sender,
     recorder: Recorder,
-    room: Room,
+    limiter: Limiter,
     /// The subscription that had its turn last.
     last: Mutex<Uuid>,
 }
@@ -53,7 +54,7 @@ struct Job {
     organization: Uuid,
     subscription: Uuid,
     claim: Claim,
-    place: Place,
+    permit: Permit,
     ready: Result<(Delivery, Prepared)>,
 }
 
@@ -63,18 +64,18 @@ impl Dispatcher {
     pub fn new(means: Arc<Means>, owner: Arc<dyn Owner>, ca: Option<&[u8]>) -> Result<Self, String> {
         let sender = Sender::new(means.targets.clone(), means.settings.timeout, ca)?;
         let recorder = Recorder::new(means.clone());
-        Ok(Self(Arc::new(Inner { means, owner, sender, recorder, room: Room::default(), last: Mutex::default() })))
+        Ok(Self(Arc::new(Inner { means, owner, sender, recorder, limiter: Limiter::default(), last: Mutex::default() })))
     }
 
-    /// Sends what is due, whenever something is, until `stop` says so or its sender is gone; then finishes what it began.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+    /// Sends what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
+    pub async fn run(self, stop: CancellationToken) {
         let mut sends = JoinSet::new();
-        while !*stop.borrow() {
+        while !stop.is_cancelled() {
             let sleep = self.begin_due(&mut sends).await;
             tokio::select! {
-                () = stopped(&mut stop) => break,
+                () = stop.cancelled() => break,
                 () = self.0.means.due.notified() => {}
-                () = self.0.room.freed() => {}
+                () = self.0.limiter.freed() => {}
                 () = tokio::time::sleep(sleep) => {}
             }
             while let Some(ended) = sends.try_join_next() {
@@ -99,7 +100,7 @@ impl Dispatcher {
         }
     }
 
-    /// Begins to send what is due, as far as there is room; how long until there may be more. What has no place is taken up
+    /// Begins to send what is due, as far as there is room; how long until there may be more. What has no permit is taken up
     /// when one becomes free.
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
@@ -124,12 +125,12 @@ impl Dispatcher {
     /// Claims what is due, and decides what is sent of it, in one visit to the database. A process that is alone begins to
     /// send each delivery as soon as that is decided, others once their leases are committed.
     async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<Look> {
-        let Inner { means, owner, room, .. } = self.0.as_ref();
-        if room.is_full() {
+        let Inner { means, owner, limiter, .. } = self.0.as_ref();
+        if limiter.is_full() {
             return Ok(Look::default());
         }
-        room.begin_look();
-        let (room, shared, owner, mut from) = (room.clone(), means.clone(), owner.clone(), *self.last());
+        limiter.begin_look();
+        let (limiter, shared, owner, mut from) = (limiter.clone(), means.clone(), owner.clone(), *self.last());
         let is_alone = means.store.is_private();
         let lease = means.settings.timeout.saturating_add(LEASE_MARGIN);
         let now = means.clock.now();
@@ -139,7 +140,7 @@ impl Dispatcher {
             // Nobody takes them where the dispatcher is gone.
             let mut found =
                 |tx: &mut Transaction<'_>, batch: Batch| prepare(tx, &shared, &*owner, batch, now, &mut |job| drop(decided.send(job)));
-            let look = ledger::claim(tx, &room, &mut from, due, until, &mut found)?;
+            let look = ledger::claim(tx, &limiter, &mut from, due, until, &mut found)?;
             Ok::<_, Error>((look, from))
         };
         let claimed = async { if is_alone { means.store.read(claim).await } else { means.store.write(claim).await } };
@@ -166,18 +167,18 @@ impl Dispatcher {
 
     /// Deals with one delivery. Where that fails it is claimed anew: nothing is lost.
     async fn deliver(self, job: Job) {
-        let Job { organization, subscription, claim, mut place, ready } = job;
-        let attempted = self.attempt(organization, subscription, ready, &mut place).await;
-        place.leave(None);
+        let Job { organization, subscription, claim, mut permit, ready } = job;
+        let attempted = self.attempt(organization, subscription, ready, &mut permit).await;
+        permit.release(None);
         match attempted {
             Ok((delivery, settlement)) => {
                 let entry = Entry { claim, delivery, settlement };
-                self.0.recorder.record(organization, subscription, entry, place).await;
+                self.0.recorder.record(organization, subscription, entry, permit).await;
             }
             Err(error) => {
                 tracing::warn!(delivery = %claim.id, cause = error.cause(), "a webhook delivery is left for later");
                 tokio::time::sleep(RESPITE).await;
-                drop(place);
+                drop(permit);
             }
         }
     }
@@ -188,13 +189,13 @@ impl Dispatcher {
         organization: Uuid,
         subscription: Uuid,
         ready: Result<(Delivery, Prepared)>,
-        place: &mut Place,
+        permit: &mut Permit,
     ) -> Result<(Delivery, Settlement)> {
         let (mut delivery, prepared) = ready?;
         let settlement = match prepared {
             Prepared::Send(message) => {
                 let (id, target) = (message.id, message.target.clone());
-                let outcome = on_behalf_of(organization, self.send(message, &mut delivery, place)).await?;
+                let outcome = on_behalf_of(organization, self.send(message, &mut delivery, permit)).await?;
                 let host = target.address.as_ref().and_then(host_of).unwrap_or_default();
                 tell(&Attempted { organization, subscription, id, host }, &delivery, outcome);
                 self.settlement(outcome)
@@ -206,15 +207,15 @@ impl Dispatcher {
     }
 
     /// Makes one attempt and notes it in the delivery; what it came to.
-    async fn send(&self, message: Message, delivery: &mut Delivery, place: &mut Place) -> Result<Outcome> {
+    async fn send(&self, message: Message, delivery: &mut Delivery, permit: &mut Permit) -> Result<Outcome> {
         let means = &self.0.means;
         let (began, started) = (means.clock.now(), means.clock.elapsed());
         let answer = self.0.sender.post(message, began).await?;
         let took = means.clock.elapsed().saturating_sub(started);
-        place.leave(Some(took));
+        permit.release(Some(took));
         delivery.attempts.push(answer.attempt(Moment(began), took));
         let outcome = delivery.outcome(&answer, means.settings.retry_base, means.ids.fraction());
-        metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome.name()).increment(1);
+        metrics::counter!("vestibule_webhook_attempts_total", "outcome" => <&str>::from(outcome)).increment(1);
         Ok(outcome)
     }
 
@@ -262,8 +263,8 @@ fn prepare(tx: &mut Transaction<'_>, means: &Means, owner: &dyn Owner, batch: Ba
     let Batch { subscribed, claimed } = batch;
     let Subscribed { organization, subscription, .. } = subscribed;
     let mut decide = |claimed: Claimed, prepared: Result<Prepared>| {
-        let Claimed { claim, delivery, place } = claimed;
-        decided(Job { organization, subscription, claim, place, ready: delivery.and_then(|delivery| Ok((delivery, prepared?))) });
+        let Claimed { claim, delivery, permit } = claimed;
+        decided(Job { organization, subscription, claim, permit, ready: delivery.and_then(|delivery| Ok((delivery, prepared?))) });
     };
     let mut left = claimed.into_iter();
     let prepare = AssertUnwindSafe(|| prepare::prepare(tx, means, owner, &subscribed, &mut left, now, &mut decide));
@@ -271,11 +272,6 @@ fn prepare(tx: &mut Transaction<'_>, means: &Means, owner: &dyn Owner, batch: Ba
     if let Err(error) = prepared {
         left.for_each(|claimed| decide(claimed, Err(error.clone())));
     }
-}
-
-/// Returns when the dispatcher is to stop, or nobody is left to say so.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    drop(stop.wait_for(|is_stopping| *is_stopping).await);
 }
 
 async fn finish(sends: &mut JoinSet<()>) {

@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use super::delivery::{Delivery, MAX_FAILURES, Status};
 use super::disabled::DisabledReason;
-use super::room::{Place, Room, Send};
+use super::room::{Limiter, Permit, Send};
 use super::target::host_of;
 
 /// How many subscriptions are looked at together.
@@ -109,8 +109,8 @@ pub(super) struct Claimed {
     pub claim: Claim,
     /// The delivery. One that does not read must not hold up the others.
     pub delivery: Result<Delivery>,
-    /// Its place among what is being sent.
-    pub place: Place,
+    /// Leave to send it.
+    pub permit: Permit,
 }
 
 /// A subscription as it stands.
@@ -180,27 +180,34 @@ pub struct Backlog {
 /// has none: it takes in hand what it has not in hand, and writes nothing, so each batch is claimed as soon as it is found.
 pub(super) fn claim(
     tx: &mut Transaction<'_>,
-    room: &Room,
+    limiter: &Limiter,
     from: &mut Uuid,
     due: Timestamp,
     until: Option<Timestamp>,
     found: &mut Found<'_>,
 ) -> Result<Look> {
     let look = match until {
-        Some(until) => lease(tx, room, from, due, until, found)?,
-        None => take(tx, room, from, due, None, found)?,
+        Some(until) => lease(tx, limiter, from, due, until, found)?,
+        None => take(tx, limiter, from, due, None, found)?,
     };
     let next = if look.is_cut { None } else { next_due(tx, due, until.is_some())? };
     Ok(Look { next, ..look })
 }
 
 /// Claims by leases.
-fn lease(tx: &mut Transaction<'_>, room: &Room, from: &mut Uuid, due: Timestamp, until: Timestamp, found: &mut Found<'_>) -> Result<Look> {
+fn lease(
+    tx: &mut Transaction<'_>,
+    limiter: &Limiter,
+    from: &mut Uuid,
+    due: Timestamp,
+    until: Timestamp,
+    found: &mut Found<'_>,
+) -> Result<Look> {
     if tx.row(&EXPIRED, &values![due])?.is_some() {
         tx.execute(&RELEASE_EXPIRED, &values![due])?;
     }
     let mut seen = Vec::new();
-    let mut look = take(tx, room, from, due, Some(until), &mut |_, batch| seen.push(batch))?;
+    let mut look = take(tx, limiter, from, due, Some(until), &mut |_, batch| seen.push(batch))?;
     if look.count > 0 {
         let ids: Vec<Uuid> = seen.iter().flat_map(|batch| batch.claimed.iter().map(|claimed| claimed.claim.id)).collect();
         let won = tx.rows(&CLAIM, &values![due, until, ids])?;
@@ -219,7 +226,7 @@ fn lease(tx: &mut Transaction<'_>, room: &Room, from: &mut Uuid, due: Timestamp,
 /// Finds room for what is due, subscription by subscription, until there is no more of either.
 fn take(
     tx: &mut Transaction<'_>,
-    room: &Room,
+    limiter: &Limiter,
     from: &mut Uuid,
     due: Timestamp,
     leased_until: Option<Timestamp>,
@@ -233,12 +240,12 @@ fn take(
             let waiting = tx.rows(&WAITING, &values![after, until, LOOKED_AT])?;
             for row in &waiting {
                 after = row.get(0)?;
-                if let Some(batch) = fitting(tx, room, after, due, leased_until)? {
+                if let Some(batch) = fitting(tx, limiter, after, due, leased_until)? {
                     *from = after;
                     count += batch.claimed.len();
                     found(tx, batch);
                 }
-                if room.is_full() || count >= A_CLAIM {
+                if limiter.is_full() || count >= A_CLAIM {
                     return Ok(Look { count, is_cut: true, ..Look::default() });
                 }
             }
@@ -251,17 +258,17 @@ fn take(
 /// The deliveries of a subscription that are due and for which there is room.
 fn fitting(
     tx: &mut Transaction<'_>,
-    room: &Room,
+    limiter: &Limiter,
     subscription: Uuid,
     due: Timestamp,
     leased_until: Option<Timestamp>,
 ) -> Result<Option<Batch>> {
-    let free = room.free_for(subscription);
+    let free = limiter.free_for(subscription);
     if free == 0 {
-        room.want(subscription);
+        limiter.want(subscription);
         return Ok(None);
     }
-    let rows = tx.rows(&DUE, &values![due, subscription, i64::try_from(free).unwrap_or(i64::MAX), room.in_hand(subscription)])?;
+    let rows = tx.rows(&DUE, &values![due, subscription, i64::try_from(free).unwrap_or(i64::MAX), limiter.in_hand(subscription)])?;
     let Some(first) = rows.first() else { return Ok(None) };
     let organization: Uuid = first.get(1)?;
     let Some(row) = tx.row(&SUBSCRIPTION, &values![organization, subscription])? else { return Ok(None) };
@@ -274,13 +281,13 @@ fn fitting(
     let mut claimed = Vec::new();
     for row in &rows {
         let id = row.get(0)?;
-        let Some(place) = room.enter(Send { organization, subscription, delivery: id, host: &host, port }) else { break };
+        let Some(permit) = limiter.acquire(Send { organization, subscription, delivery: id, host: &host, port }) else { break };
         let delivery = row.get(2).map(|Json(delivery)| delivery).map_err(Error::from);
-        claimed.push(Claimed { claim: Claim { id, leased_until }, delivery, place });
+        claimed.push(Claimed { claim: Claim { id, leased_until }, delivery, permit });
     }
     // There are more, or have become fewer places meanwhile.
     if rows.len() >= free || claimed.len() < rows.len() {
-        room.want(subscription);
+        limiter.want(subscription);
     }
     Ok((!claimed.is_empty()).then_some(Batch { subscribed, claimed }))
 }
@@ -335,7 +342,7 @@ pub(super) fn settle(
             Settlement::Over(status) | Settlement::Disabled(_, status) => (status, None),
         };
         let doc = store::Value::json(delivery)?;
-        if tx.execute(&SETTLE, &values![organization, claim.id, claim.leased_until, status.name(), next, doc])? == 0 {
+        if tx.execute(&SETTLE, &values![organization, claim.id, claim.leased_until, status.as_ref(), next, doc])? == 0 {
             continue;
         }
         let reason = match *settlement {
@@ -377,7 +384,7 @@ fn reached(tx: &mut Transaction<'_>, organization: Uuid, subscription: Uuid, was
 
 /// Disables a subscription; whether it was active.
 pub fn disable(tx: &mut Transaction<'_>, organization: Uuid, subscription: Uuid, reason: DisabledReason, now: Timestamp) -> Result<bool> {
-    Ok(tx.execute(&DISABLE, &values![organization, subscription, now, reason.name()])? > 0)
+    Ok(tx.execute(&DISABLE, &values![organization, subscription, now, reason.as_ref()])? > 0)
 }
 
 /// What waits to be sent now.

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::disabled::tell_disabled;
 use super::ledger::{self, Entry, Settlement, Turn};
 use super::means::Means;
-use super::room::Place;
+use super::room::Permit;
 
 /// From one moment of recording to the next. What is sent in between and not recorded, because the process is killed, is
 /// sent again.
@@ -23,8 +23,8 @@ const TICK: Duration = Duration::from_millis(4);
 /// How long to leave a database alone that could not record something.
 const RESPITE: Duration = Duration::from_secs(1);
 
-/// What is to be recorded, with the place that is given back then.
-type Outcome = (Entry, Place);
+/// What is to be recorded, with the permit that is given back then.
+type Unrecorded = (Entry, Permit);
 
 /// Puts outcomes into the ledger.
 pub(super) struct Recorder {
@@ -32,7 +32,7 @@ pub(super) struct Recorder {
     /// What the moments of recording are counted from.
     began: Instant,
     /// What waits, by subscription. One that is here is being recorded for.
-    waiting: Mutex<HashMap<Uuid, Vec<Outcome>>>,
+    waiting: Mutex<HashMap<Uuid, Vec<Unrecorded>>>,
 }
 
 impl Recorder {
@@ -42,10 +42,10 @@ impl Recorder {
 
     /// Has an outcome recorded. Who finds nobody at it for this subscription records, also for those who come meanwhile;
     /// for them this returns at once.
-    pub(super) async fn record(&self, organization: Uuid, subscription: Uuid, entry: Entry, place: Place) {
+    pub(super) async fn record(&self, organization: Uuid, subscription: Uuid, entry: Entry, permit: Permit) {
         match self.waiting().entry(subscription) {
-            Slot::Occupied(mut others) => return others.get_mut().push((entry, place)),
-            Slot::Vacant(free) => drop(free.insert(vec![(entry, place)])),
+            Slot::Occupied(mut others) => return others.get_mut().push((entry, permit)),
+            Slot::Vacant(free) => drop(free.insert(vec![(entry, permit)])),
         }
         loop {
             self.tick().await;
@@ -62,7 +62,7 @@ impl Recorder {
     }
 
     /// What has come for a subscription. Where nothing has, it is nobody's again.
-    fn take(&self, subscription: Uuid) -> Option<Vec<Outcome>> {
+    fn take(&self, subscription: Uuid) -> Option<Vec<Unrecorded>> {
         let mut waiting = self.waiting();
         let batch = waiting.get_mut(&subscription).map(mem::take).filter(|batch| !batch.is_empty());
         if batch.is_none() {
@@ -72,7 +72,7 @@ impl Recorder {
     }
 
     /// Writes until it is written: a receiver that has answered is not asked again because the database was away.
-    async fn write(&self, organization: Uuid, subscription: Uuid, batch: Vec<Outcome>) {
+    async fn write(&self, organization: Uuid, subscription: Uuid, batch: Vec<Unrecorded>) {
         let (entries, places): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let entries = Arc::new(entries);
         loop {
@@ -102,7 +102,7 @@ impl Recorder {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<Uuid, Vec<Outcome>>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<Uuid, Vec<Unrecorded>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

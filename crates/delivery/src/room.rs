@@ -14,17 +14,17 @@ const IN_HAND: usize = 1_024;
 const LEAST_TO_ONE: usize = 16;
 /// However quick it is.
 pub(super) const MOST_TO_ONE: usize = 64;
-/// For one organization, where most of the room is taken.
+/// For one organization, where most permits are taken.
 const LEAST_OF_ONE: usize = 16;
-/// Where there is room enough.
+/// Where there are enough of them.
 const MOST_OF_ONE: usize = 256;
-/// So many free places of what is waited for are worth looking for more to send, or half of all where these are fewer. With
+/// So many free permits of what is waited for are worth looking for more to send, or half of all where these are fewer. With
 /// fewer there would be many looks, with more a receiver would wait.
 const SEVERAL: usize = 32;
-/// How long a place that has become free waits for others, before there are as many.
+/// How long a permit that has become free waits for others, before there are as many.
 const LINGER: Duration = Duration::from_millis(1);
 
-/// What has a share of the room.
+/// What has a share of the permits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Share {
     /// Everything an organization has sent.
@@ -36,7 +36,7 @@ enum Share {
 }
 
 impl Share {
-    /// How many deliveries under way it may have, where so many places are left in all.
+    /// How many deliveries under way it may have, where so many permits are left in all.
     fn limit(&self, used: &Used, left: usize) -> usize {
         match self {
             Self::Organization(_) => of_one(left),
@@ -53,7 +53,7 @@ impl Share {
     }
 }
 
-/// How many deliveries of one organization may be under way: as many as there are places left, so that a few whose receivers
+/// How many deliveries of one organization may be under way: as many as there are permits left, so that a few whose receivers
 /// hang do not have them all.
 fn of_one(left: usize) -> usize {
     left.clamp(LEAST_OF_ONE, MOST_OF_ONE)
@@ -67,21 +67,21 @@ fn to_one(took: Option<Duration>) -> usize {
     usize::try_from(in_a_second).unwrap_or(usize::MAX).clamp(LEAST_TO_ONE, MOST_TO_ONE)
 }
 
-/// The places for deliveries of this process.
+/// The permits for deliveries of this process.
 #[derive(Clone, Default)]
-pub(super) struct Room(Arc<Inner>);
+pub(super) struct Limiter(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    places: Mutex<Places>,
-    /// Something that is waited for has a place free.
+    permits: Mutex<Permits>,
+    /// Something that is waited for has a permit free.
     some: Notify,
     /// Something that is waited for has several free.
     several: Notify,
 }
 
 #[derive(Default)]
-struct Places {
+struct Permits {
     /// Deliveries in hand.
     all: Used,
     /// Which they are, by subscription.
@@ -89,18 +89,18 @@ struct Places {
     /// Those that were given back since the last look began: subscription and delivery.
     given_back: Vec<(Uuid, Uuid)>,
     shares: HashMap<Share, Used>,
-    /// What subscriptions have a share of, those that have something in hand or found no place for it.
+    /// What subscriptions have a share of, those that have something in hand or found no permit for it.
     seen: HashMap<Uuid, [Share; 3]>,
 }
 
-impl Places {
+impl Permits {
     /// How many there are left.
     fn left(&self) -> usize {
         IN_HAND.saturating_sub(self.all.count)
     }
 }
 
-/// What is used of the places that there are for something.
+/// What is used of the permits that there are for something.
 #[derive(Default)]
 struct Used {
     count: usize,
@@ -125,19 +125,19 @@ pub(super) struct Send<'s> {
     pub port: u16,
 }
 
-/// A delivery in hand, with its place among what is sent. Given back when dropped, also by a panic.
-pub(super) struct Place {
-    room: Room,
+/// A delivery in hand, and leave to send it. Given back when dropped, also by a panic.
+pub(super) struct Permit {
+    limiter: Limiter,
     subscription: Uuid,
     delivery: Uuid,
     /// What it has a share of while it is being sent.
     shares: Option<[Share; 3]>,
 }
 
-impl Room {
+impl Limiter {
     /// Whether no more deliveries can be taken in hand. If so, it is told when some can.
     pub(super) fn is_full(&self) -> bool {
-        let all = &mut self.places().all;
+        let all = &mut self.permits().all;
         let is_full = all.count >= IN_HAND;
         all.are_wanted |= is_full;
         is_full
@@ -146,9 +146,9 @@ impl Room {
     /// Before a look at what is due: what has been given back by now is in hand no more. What is given back later may have
     /// been recorded after the look began, and be due as far as that can see: it stays in hand until the next one.
     pub(super) fn begin_look(&self) {
-        let mut places = self.places();
-        let left = places.left();
-        let Places { in_hand, given_back, shares, seen, .. } = &mut *places;
+        let mut permits = self.permits();
+        let left = permits.left();
+        let Permits { in_hand, given_back, shares, seen, .. } = &mut *permits;
         for (subscription, delivery) in given_back.drain(..) {
             let Some(ids) = in_hand.get_mut(&subscription) else { continue };
             ids.remove(&delivery);
@@ -161,44 +161,44 @@ impl Room {
 
     /// The deliveries of a subscription that are in hand.
     pub(super) fn in_hand(&self, subscription: Uuid) -> Vec<Uuid> {
-        self.places().in_hand.get(&subscription).map(|ids| ids.iter().copied().collect()).unwrap_or_default()
+        self.permits().in_hand.get(&subscription).map(|ids| ids.iter().copied().collect()).unwrap_or_default()
     }
 
-    /// Takes a delivery that is not in hand, where there is a place in all and in every share.
-    pub(super) fn enter(&self, send: Send<'_>) -> Option<Place> {
-        let mut places = self.places();
-        let left = places.left();
+    /// Takes a delivery that is not in hand, where there is a permit in all and in every share.
+    pub(super) fn acquire(&self, send: Send<'_>) -> Option<Permit> {
+        let mut permits = self.permits();
+        let left = permits.left();
         if left == 0 {
             return None;
         }
         let Send { organization, subscription, delivery, host, port } = send;
         let host: Arc<str> = host.into();
         let shares = [Share::Organization(organization), Share::Host(host.clone()), Share::Target(host, port)];
-        places.seen.entry(subscription).or_insert_with(|| shares.clone());
-        if shares.iter().any(|share| share.free(&places.shares, left) == 0) {
+        permits.seen.entry(subscription).or_insert_with(|| shares.clone());
+        if shares.iter().any(|share| share.free(&permits.shares, left) == 0) {
             return None;
         }
         for share in &shares {
-            places.shares.entry(share.clone()).or_default().count += 1;
+            permits.shares.entry(share.clone()).or_default().count += 1;
         }
-        places.all.count += 1;
-        places.in_hand.entry(subscription).or_default().insert(delivery);
-        Some(Place { room: self.clone(), subscription, delivery, shares: Some(shares) })
+        permits.all.count += 1;
+        permits.in_hand.entry(subscription).or_default().insert(delivery);
+        Some(Permit { limiter: self.clone(), subscription, delivery, shares: Some(shares) })
     }
 
-    /// How many more deliveries of a subscription there are places for, as far as it is known what it has a share of.
+    /// How many more deliveries of a subscription there are permits for, as far as it is known what it has a share of.
     pub(super) fn free_for(&self, subscription: Uuid) -> usize {
-        let places = self.places();
-        let shares = places.seen.get(&subscription).into_iter().flatten();
-        let free = shares.map(|share| share.free(&places.shares, places.left())).min().unwrap_or(LEAST_TO_ONE);
-        free.min(places.left())
+        let permits = self.permits();
+        let shares = permits.seen.get(&subscription).into_iter().flatten();
+        let free = shares.map(|share| share.free(&permits.shares, permits.left())).min().unwrap_or(LEAST_TO_ONE);
+        free.min(permits.left())
     }
 
-    /// More deliveries of a subscription are waiting for places: it is told when there are any.
+    /// More deliveries of a subscription are waiting for permits: it is told when there are any.
     pub(super) fn want(&self, subscription: Uuid) {
-        let mut places = self.places();
-        let left = places.left();
-        let Places { all, shares, seen, .. } = &mut *places;
+        let mut permits = self.permits();
+        let left = permits.left();
+        let Permits { all, shares, seen, .. } = &mut *permits;
         let Some(theirs) = seen.get(&subscription) else { return };
         let fewest = theirs.iter().map(|share| share.free(shares, left)).min();
         for share in theirs {
@@ -214,7 +214,7 @@ impl Room {
         }
     }
 
-    /// Returns when it is worth looking for more to send: several places are free of something that is waited for, or one
+    /// Returns when it is worth looking for more to send: several permits are free of something that is waited for, or one
     /// has been for a while.
     pub(super) async fn freed(&self) {
         self.0.some.notified().await;
@@ -224,7 +224,7 @@ impl Room {
         }
     }
 
-    /// Tells of free places, if they are wanted; once there are several it has been told.
+    /// Tells of free permits, if they are wanted; once there are several it has been told.
     fn tell(&self, used: &mut Used, limit: usize) {
         if !used.are_wanted || used.count >= limit {
             return;
@@ -236,37 +236,37 @@ impl Room {
         }
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.0.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn permits(&self) -> MutexGuard<'_, Permits> {
+        self.0.permits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Place {
-    /// Nothing is sent, or no longer, after an attempt that took so long: another delivery may take the place. This one
+impl Permit {
+    /// Nothing is sent, or no longer, after an attempt that took so long: another delivery may take the permit. This one
     /// stays in hand.
-    pub(super) fn leave(&mut self, took: Option<Duration>) {
+    pub(super) fn release(&mut self, took: Option<Duration>) {
         let Some(shares) = self.shares.take() else { return };
-        let mut places = self.room.places();
-        let left = places.left();
+        let mut permits = self.limiter.permits();
+        let left = permits.left();
         for share in &shares {
-            let Some(used) = places.shares.get_mut(share) else { continue };
+            let Some(used) = permits.shares.get_mut(share) else { continue };
             used.count = used.count.saturating_sub(1);
             used.took = took.or(used.took);
-            self.room.tell(used, share.limit(used, left));
+            self.limiter.tell(used, share.limit(used, left));
             if used.count == 0 {
-                places.shares.remove(share);
+                permits.shares.remove(share);
             }
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
-        self.leave(None);
-        let mut places = self.room.places();
-        places.all.count = places.all.count.saturating_sub(1);
-        self.room.tell(&mut places.all, IN_HAND);
-        places.given_back.push((self.subscription, self.delivery));
+        self.release(None);
+        let mut permits = self.limiter.permits();
+        permits.all.count = permits.all.count.saturating_sub(1);
+        self.limiter.tell(&mut permits.all, IN_HAND);
+        permits.given_back.push((self.subscription, self.delivery));
     }
 }
 
@@ -283,74 +283,74 @@ mod tests {
         Send { organization: id(organization), subscription: id(10_000 + number), delivery: id(20_000 + number), host, port }
     }
 
-    /// Takes places one after another until there is none; how many there were.
-    fn fill(room: &Room, send: impl Fn(usize) -> (usize, String, u16)) -> Vec<Place> {
-        let place = |number: usize| {
+    /// Takes permits one after another until there is none; how many there were.
+    fn fill(limiter: &Limiter, send: impl Fn(usize) -> (usize, String, u16)) -> Vec<Permit> {
+        let permit = |number: usize| {
             let (organization, host, port) = send(number);
-            room.enter(to(&host, port, organization, number))
+            limiter.acquire(to(&host, port, organization, number))
         };
-        (0..2_000).map_while(place).collect()
+        (0..2_000).map_while(permit).collect()
     }
 
     /// Whether it is worth looking at once.
-    async fn is_freed(room: &Room) -> bool {
-        tokio::time::timeout(Duration::ZERO, room.freed()).await.is_ok()
+    async fn is_freed(limiter: &Limiter) -> bool {
+        tokio::time::timeout(Duration::ZERO, limiter.freed()).await.is_ok()
     }
 
     #[test]
     fn a_target_a_host_and_an_organization_take_a_part_of_the_room_only() {
-        let room = Room::default();
-        let target = fill(&room, |number| (number, "slow.example".into(), 443));
+        let limiter = Limiter::default();
+        let target = fill(&limiter, |number| (number, "slow.example".into(), 443));
         assert_eq!(target.len(), 16);
-        let host = fill(&room, |number| (number, "slow.example".into(), 1_000 + u16::try_from(number).unwrap()));
+        let host = fill(&limiter, |number| (number, "slow.example".into(), 1_000 + u16::try_from(number).unwrap()));
         assert_eq!(host.len(), 128 - 16);
-        let organization = fill(&room, |number| (7_777, format!("{number}.example"), 443));
+        let organization = fill(&limiter, |number| (7_777, format!("{number}.example"), 443));
         assert_eq!(organization.len(), 256);
-        assert!(room.enter(to("quick.example", 443, 1, 1)).is_some());
+        assert!(limiter.acquire(to("quick.example", 443, 1, 1)).is_some());
     }
 
     #[test]
-    fn a_few_organizations_do_not_have_the_whole_room() {
+    fn a_few_organizations_do_not_have_all_permits() {
         assert_eq!([0, 15, 16, 200, 256, 1_024].map(of_one), [16, 16, 16, 200, 256, 256]);
-        let room = Room::default();
-        let hog = |organization: usize| fill(&room, |number| (organization, format!("{organization}-{number}.example"), 443));
+        let limiter = Limiter::default();
+        let hog = |organization: usize| fill(&limiter, |number| (organization, format!("{organization}-{number}.example"), 443));
         let taken: Vec<_> = (0..7).map(hog).collect();
         let counts: Vec<_> = taken.iter().map(Vec::len).collect();
         assert_eq!(counts, [256, 256, 256, 128, 64, 32, 16]);
         // As those that have much give it back, each comes to have as much as is left.
-        assert!(room.enter(to("quick.example", 443, 1_000, 1)).is_some());
+        assert!(limiter.acquire(to("quick.example", 443, 1_000, 1)).is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_organization_is_told_when_others_leave_it_more() {
-        let room = Room::default();
-        let hog = |organization: usize| fill(&room, |number| (organization, format!("{organization}-{number}.example"), 443));
+        let limiter = Limiter::default();
+        let hog = |organization: usize| fill(&limiter, |number| (organization, format!("{organization}-{number}.example"), 443));
         let mut taken: Vec<_> = (0..4).map(hog).collect();
         assert_eq!(taken[3].len(), 128);
-        // The one that found no place waits for one.
-        room.want(id(10_000 + 128));
-        assert!(!is_freed(&room).await);
+        // The one that found no permit waits for one.
+        limiter.want(id(10_000 + 128));
+        assert!(!is_freed(&limiter).await);
         taken[0].truncate(200);
-        room.freed().await;
+        limiter.freed().await;
         assert!(hog(3).len() >= 28);
     }
 
     #[test]
     fn a_subscription_has_as_many_places_as_are_left_of_what_it_shares() {
-        let room = Room::default();
-        let free = |number: usize| room.free_for(id(10_000 + number));
+        let limiter = Limiter::default();
+        let free = |number: usize| limiter.free_for(id(10_000 + number));
         assert_eq!(free(0), 16, "nothing is known of it");
-        let mut places = fill(&room, |number| (number, "slow.example".into(), 443));
-        let other = room.enter(to("quick.example", 443, 1, 5_000));
-        // Those that have places, the one that got none, and one to another target.
+        let mut permits = fill(&limiter, |number| (number, "slow.example".into(), 443));
+        let other = limiter.acquire(to("quick.example", 443, 1, 5_000));
+        // Those that have permits, the one that got none, and one to another target.
         assert_eq!([free(0), free(15), free(16), free(5_000)], [0, 0, 0, 15]);
-        room.begin_look();
+        limiter.begin_look();
         assert_eq!(free(16), 0, "what is full is kept in mind");
-        places.pop();
+        permits.pop();
         assert_eq!([free(0), free(15), free(16)], [1, 1, 1]);
-        drop((places, other));
-        room.begin_look();
-        assert!(room.places().shares.is_empty() && room.places().seen.is_empty());
+        drop((permits, other));
+        limiter.begin_look();
+        assert!(limiter.permits().shares.is_empty() && limiter.permits().seen.is_empty());
     }
 
     #[test]
@@ -358,103 +358,103 @@ mod tests {
         let milliseconds = |number| to_one(Some(Duration::from_millis(number)));
         assert_eq!([0, 1, 15, 16, 25, 62, 63, 10_000].map(milliseconds), [64, 64, 64, 62, 40, 16, 16, 16]);
         assert_eq!(to_one(None), 16);
-        let room = Room::default();
-        let free = || room.free_for(id(10_000));
-        let mut places = fill(&room, |_| (1, "some.example".into(), 443));
-        assert_eq!((places.len(), free()), (16, 0));
-        places[0].leave(None);
+        let limiter = Limiter::default();
+        let free = || limiter.free_for(id(10_000));
+        let mut permits = fill(&limiter, |_| (1, "some.example".into(), 443));
+        assert_eq!((permits.len(), free()), (16, 0));
+        permits[0].release(None);
         assert_eq!(free(), 1, "nothing was sent, which says nothing");
-        places[1].leave(Some(Duration::from_millis(5)));
+        permits[1].release(Some(Duration::from_millis(5)));
         assert_eq!(free(), 64 - 14);
-        places.extend(fill(&room, |_| (1, "some.example".into(), 443)));
-        places[2].leave(Some(Duration::from_millis(500)));
+        permits.extend(fill(&limiter, |_| (1, "some.example".into(), 443)));
+        permits[2].release(Some(Duration::from_millis(500)));
         assert_eq!(free(), 0, "it has become slow");
-        drop(places);
+        drop(permits);
         assert_eq!(free(), 16, "and is forgotten with what is under way to it");
     }
 
     #[test]
     fn the_room_is_full_at_some_point_and_empty_again_later() {
-        let room = Room::default();
-        let places = fill(&room, |number| (number % 64, format!("{}.example", number % 256), 443));
-        assert_eq!((places.len(), room.is_full(), room.free_for(id(10_000))), (IN_HAND, true, 0));
-        drop(places);
-        room.begin_look();
-        assert!(!room.is_full() && room.places().all.count == 0);
-        assert!(room.places().shares.is_empty() && room.places().seen.is_empty() && room.places().in_hand.is_empty());
+        let limiter = Limiter::default();
+        let permits = fill(&limiter, |number| (number % 64, format!("{}.example", number % 256), 443));
+        assert_eq!((permits.len(), limiter.is_full(), limiter.free_for(id(10_000))), (IN_HAND, true, 0));
+        drop(permits);
+        limiter.begin_look();
+        assert!(!limiter.is_full() && limiter.permits().all.count == 0);
+        assert!(limiter.permits().shares.is_empty() && limiter.permits().seen.is_empty() && limiter.permits().in_hand.is_empty());
     }
 
     #[test]
     fn what_has_been_answered_leaves_its_place_and_stays_in_hand() {
-        let room = Room::default();
+        let limiter = Limiter::default();
         let in_hand = || {
-            let ids = room.in_hand(id(10_000));
-            (room.places().all.count, ids)
+            let ids = limiter.in_hand(id(10_000));
+            (limiter.permits().all.count, ids)
         };
-        let mut places = fill(&room, |_| (1, "slow.example".into(), 443));
-        places[0].leave(None);
-        assert_eq!((in_hand(), room.free_for(id(10_000))), ((16, vec![id(20_000)]), 1));
-        let another = room.enter(to("slow.example", 443, 1, 16)).unwrap();
+        let mut permits = fill(&limiter, |_| (1, "slow.example".into(), 443));
+        permits[0].release(None);
+        assert_eq!((in_hand(), limiter.free_for(id(10_000))), ((16, vec![id(20_000)]), 1));
+        let another = limiter.acquire(to("slow.example", 443, 1, 16)).unwrap();
         assert_eq!(in_hand(), (17, vec![id(20_000)]));
-        places.remove(0);
+        permits.remove(0);
         assert_eq!(in_hand(), (16, vec![id(20_000)]), "for the look that goes on");
-        room.begin_look();
+        limiter.begin_look();
         assert_eq!(in_hand(), (16, vec![]));
-        drop((places, another));
+        drop((permits, another));
         assert_eq!(in_hand(), (0, vec![]));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_look_is_worth_it_when_several_places_that_are_wanted_are_free_or_one_has_been_for_a_while() {
-        let room = Room::default();
-        let mut places = fill(&room, |_| (1, "slow.example".into(), 443));
-        places.pop();
-        assert!(!is_freed(&room).await, "nothing waits for a place");
-        room.want(id(10_000));
-        room.freed().await;
-        places.truncate(9);
-        assert!(!is_freed(&room).await, "seven are not enough to look at once");
-        places.truncate(8);
-        assert!(is_freed(&room).await);
-        places.truncate(4);
-        assert!(!is_freed(&room).await, "that has been told");
-        room.want(id(10_000));
-        assert!(is_freed(&room).await, "enough are free already");
+        let limiter = Limiter::default();
+        let mut permits = fill(&limiter, |_| (1, "slow.example".into(), 443));
+        permits.pop();
+        assert!(!is_freed(&limiter).await, "nothing waits for a permit");
+        limiter.want(id(10_000));
+        limiter.freed().await;
+        permits.truncate(9);
+        assert!(!is_freed(&limiter).await, "seven are not enough to look at once");
+        permits.truncate(8);
+        assert!(is_freed(&limiter).await);
+        permits.truncate(4);
+        assert!(!is_freed(&limiter).await, "that has been told");
+        limiter.want(id(10_000));
+        assert!(is_freed(&limiter).await, "enough are free already");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_target_that_turns_out_to_be_quick_has_places_at_once() {
-        let room = Room::default();
-        let mut places = fill(&room, |_| (1, "quick.example".into(), 443));
-        room.want(id(10_000));
-        assert!(!is_freed(&room).await);
-        places[0].leave(Some(Duration::from_millis(1)));
-        assert!(is_freed(&room).await);
+        let limiter = Limiter::default();
+        let mut permits = fill(&limiter, |_| (1, "quick.example".into(), 443));
+        limiter.want(id(10_000));
+        assert!(!is_freed(&limiter).await);
+        permits[0].release(Some(Duration::from_millis(1)));
+        assert!(is_freed(&limiter).await);
     }
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_told_of_while_nothing_is_free() {
-        let room = Room::default();
-        let places = fill(&room, |number| (number, "slow.example".into(), 443));
-        // One that has a place, one that got none, one that nothing is known of.
+        let limiter = Limiter::default();
+        let permits = fill(&limiter, |number| (number, "slow.example".into(), 443));
+        // One that has a permit, one that got none, one that nothing is known of.
         for number in [10_000, 10_016, 10_900] {
-            room.want(id(number));
+            limiter.want(id(number));
         }
-        let waited = tokio::time::timeout(2 * LINGER, room.freed()).await;
+        let waited = tokio::time::timeout(2 * LINGER, limiter.freed()).await;
         assert!(waited.is_err());
-        drop(places);
-        assert!(is_freed(&room).await);
+        drop(permits);
+        assert!(is_freed(&limiter).await);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_room_that_was_full_tells_when_it_has_places() {
-        let room = Room::default();
-        let mut places = fill(&room, |number| (number % 64, format!("{}.example", number % 256), 443));
-        places.truncate(IN_HAND - 1);
-        assert!(!is_freed(&room).await && !room.is_full(), "nothing waits");
-        places.extend(room.enter(to("quick.example", 443, 900, 900)));
-        assert!(room.is_full());
-        places.truncate(IN_HAND - SEVERAL);
-        assert!(is_freed(&room).await);
+        let limiter = Limiter::default();
+        let mut permits = fill(&limiter, |number| (number % 64, format!("{}.example", number % 256), 443));
+        permits.truncate(IN_HAND - 1);
+        assert!(!is_freed(&limiter).await && !limiter.is_full(), "nothing waits");
+        permits.extend(limiter.acquire(to("quick.example", 443, 900, 900)));
+        assert!(limiter.is_full());
+        permits.truncate(IN_HAND - SEVERAL);
+        assert!(is_freed(&limiter).await);
     }
 }

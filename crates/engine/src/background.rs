@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// How long work that has ended is left alone; doubled each time it ends again soon.
 const RESPITE: Duration = Duration::from_secs(1);
@@ -25,14 +25,14 @@ impl Background {
         self.names().iter().copied().collect()
     }
 
-    /// Keeps `work` going until `stopped` says so, and until it ends after that: it is begun again, after a pause, whenever it
+    /// Keeps `work` going until `stop` is cancelled, and until it ends after that: it is begun again, after a pause, whenever it
     /// panics or ends by itself. While it is down it has this name.
-    pub async fn keep_up<W: Future<Output = ()>>(&self, name: &'static str, mut stopped: watch::Receiver<bool>, work: impl Fn() -> W) {
+    pub async fn keep_up<W: Future<Output = ()>>(&self, name: &'static str, stop: CancellationToken, work: impl Fn() -> W) {
         let mut pause = RESPITE;
         loop {
             let start = Instant::now();
             let ended = AssertUnwindSafe(work()).catch_unwind().await;
-            if *stopped.borrow() {
+            if stop.is_cancelled() {
                 return;
             }
             if start.elapsed() >= LONGEST {
@@ -43,8 +43,7 @@ impl Background {
             metrics::counter!("vestibule_background_restarts_total", "name" => name).increment(1);
             self.names().insert(name);
             tokio::select! {
-                // A sender that has gone means the end, too.
-                _ = stopped.wait_for(|is_stopped| *is_stopped) => return,
+                () = stop.cancelled() => return,
                 () = tokio::time::sleep(pause) => {}
             }
             pause = LONGEST.min(2 * pause);
@@ -65,7 +64,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn work_that_ends_is_begun_again_after_a_pause_that_grows() {
-        let (stop, stopped) = watch::channel(false);
+        let stop = CancellationToken::new();
         let (background, begun) = (Background::default(), Cell::new(0));
         let start = Instant::now();
         let work = || async {
@@ -73,16 +72,14 @@ mod tests {
             match begun.get() {
                 1 => panic!("the first"),
                 2 | 3 => {}
-                _ => {
-                    stop.send_replace(true);
-                }
+                _ => stop.cancel(),
             }
         };
         let look = async {
             tokio::time::sleep(Duration::from_millis(500)).await;
             assert_eq!(background.down(), ["work"]);
         };
-        tokio::join!(background.keep_up("work", stopped, work), look);
+        tokio::join!(background.keep_up("work", stop.clone(), work), look);
         assert_eq!((begun.get(), background.down()), (4, Vec::new()));
         assert_eq!(start.elapsed(), Duration::from_secs(1 + 2 + 4));
     }

@@ -5,12 +5,13 @@ use std::fmt;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use strum::VariantArray;
 
 /// A result whose error is an answer to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The categories of the spec's error table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The categories of the spec's error table, in its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Kind {
     /// 400
     Validation,
@@ -37,21 +38,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order of the spec's table.
-    pub const ALL: [Self; 11] = [
-        Self::Validation,
-        Self::Authentication,
-        Self::Authorization,
-        Self::TwoFactor,
-        Self::NotFound,
-        Self::Conflict,
-        Self::BusinessRule,
-        Self::RateLimit,
-        Self::Internal,
-        Self::Provider,
-        Self::Unavailable,
-    ];
-
     /// Status, `error.type`, `error.code`, and the message where none more telling is given.
     #[must_use]
     pub const fn row(self) -> (u16, &'static str, &'static str, &'static str) {
@@ -84,23 +70,23 @@ impl Kind {
     }
 }
 
-/// A step from the root of a body to the field at fault.
+/// A segment of the path from the root of a body to the field at fault.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(untagged)]
-pub enum Step {
+pub enum PathSegment {
     /// A field.
     Key(String),
     /// An item of a list.
     Index(usize),
 }
 
-impl From<&str> for Step {
+impl From<&str> for PathSegment {
     fn from(key: &str) -> Self {
         Self::Key(key.to_owned())
     }
 }
 
-impl From<usize> for Step {
+impl From<usize> for PathSegment {
     fn from(index: usize) -> Self {
         Self::Index(index)
     }
@@ -110,7 +96,7 @@ impl From<usize> for Step {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Issue {
     /// From the body's root, or a query parameter's name.
-    pub path: Vec<Step>,
+    pub path: Vec<PathSegment>,
     /// What is wrong with it.
     pub message: String,
 }
@@ -118,7 +104,7 @@ pub struct Issue {
 impl Issue {
     /// An issue at a path of field names.
     pub fn new(path: &[&str], message: impl Into<String>) -> Self {
-        Self { path: path.iter().map(|key| Step::from(*key)).collect(), message: message.into() }
+        Self { path: path.iter().map(|key| PathSegment::from(*key)).collect(), message: message.into() }
     }
 }
 

@@ -15,7 +15,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 
-use crate::error::Step;
+use crate::error::PathSegment;
 
 /// Reads a whole document; the message says what is wrong with it.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
@@ -111,7 +111,7 @@ impl<'de> Visitor<'de> for Strict {
 }
 
 /// Where a value has texts with U+0000 in them, which no database keeps: `found` is given the path of each.
-pub fn null_characters(value: &Value, found: &mut impl FnMut(Vec<Step>)) {
+pub fn null_characters(value: &Value, found: &mut impl FnMut(Vec<PathSegment>)) {
     // Nearly always there is none, and then no path is written.
     if has_null(value) {
         tell_nulls(value, &mut Vec::new(), found);
@@ -127,8 +127,8 @@ fn has_null(value: &Value) -> bool {
     }
 }
 
-fn tell_nulls(value: &Value, path: &mut Vec<Step>, found: &mut impl FnMut(Vec<Step>)) {
-    let mut below = |step: Step, value: &Value| {
+fn tell_nulls(value: &Value, path: &mut Vec<PathSegment>, found: &mut impl FnMut(Vec<PathSegment>)) {
+    let mut below = |step: PathSegment, value: &Value| {
         path.push(step);
         tell_nulls(value, path, found);
         path.pop();
@@ -149,7 +149,7 @@ const LONGEST_NUMBER: usize = 1_000;
 /// A number that no double is equal to, and where it stands in its document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exact {
-    path: Vec<Step>,
+    path: Vec<PathSegment>,
     /// Written without an exponent.
     number: String,
 }
@@ -207,10 +207,10 @@ enum Inside<'d> {
 }
 
 impl Inside<'_> {
-    fn step(&self) -> Step {
+    fn step(&self) -> PathSegment {
         match self {
-            Self::Object(key) => Step::Key(serde_json::from_slice(key).unwrap_or_default()),
-            Self::List(index) => Step::Index(*index),
+            Self::Object(key) => PathSegment::Key(serde_json::from_slice(key).unwrap_or_default()),
+            Self::List(index) => PathSegment::Index(*index),
         }
     }
 }
@@ -273,8 +273,8 @@ fn parts(number: &str) -> Option<(&str, &str, i64)> {
 pub(crate) fn keep(document: &mut Value, exact: &[Exact]) {
     for Exact { path, number } in exact {
         let place = path.iter().try_fold(&mut *document, |value, step| match step {
-            Step::Key(key) => value.get_mut(key),
-            Step::Index(index) => value.get_mut(*index),
+            PathSegment::Key(key) => value.get_mut(key),
+            PathSegment::Index(index) => value.get_mut(*index),
         });
         if let Some(place) = place {
             *place = Value::String(format!("{MARK}{number}"));
@@ -425,7 +425,7 @@ mod tests {
             let text = keys.iter().rev().fold(inner, |inner, key| format!("{{ {} : {inner} , \"z\": -1 }}", Value::from(key.as_str())));
             let found = exact(text.as_bytes());
             prop_assert_eq!(found.len(), 1);
-            let path: Vec<_> = keys.iter().map(|key| Step::from(key.as_str())).chain([Step::from(index)]).collect();
+            let path: Vec<_> = keys.iter().map(|key| PathSegment::from(key.as_str())).chain([PathSegment::from(index)]).collect();
             prop_assert_eq!(&found[0].path, &path);
         }
 

@@ -86,9 +86,9 @@ pub struct Load {
 impl Store {
     /// Opens `sqlite:PATH` or `postgres://…`, after bringing its schema up to date. Blocks.
     pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
-        let backend = match place(url)? {
-            Place::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, &migrations.sqlite)?),
-            Place::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres)?),
+        let backend = match location(url)? {
+            Location::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, &migrations.sqlite)?),
+            Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres)?),
         };
         Ok(Self { backend, heaviest: Arc::default() })
     }
@@ -219,7 +219,7 @@ pub struct Claim(#[expect(dead_code, reason = "the lock goes with the file")] Op
 /// Closing the file again would let go of SQLite's own locks on it. So a claim is made before the database is opened, and
 /// lives until the process ends.
 pub fn claim(url: &str) -> Result<Claim> {
-    let Place::Sqlite(path) = place(url)? else { return Ok(Claim(None)) };
+    let Location::Sqlite(path) = location(url)? else { return Ok(Claim(None)) };
     let unusable = |error: std::io::Error| Error::Configuration(format!("{}: {error}", path.display()));
     sqlite::make_private(path)?;
     let file = File::open(path).map_err(unusable)?;
@@ -235,25 +235,25 @@ pub fn claim(url: &str) -> Result<Claim> {
 
 /// Copies a SQLite database as it is now into `file`, which must be empty, while others may be writing to it. Blocks.
 pub fn back_up(url: &str, file: &Path) -> Result<()> {
-    match place(url)? {
-        Place::Sqlite(path) => backup::back_up(path, file),
-        Place::Postgres => Err(Error::Configuration("PostgreSQL is backed up by its own pg_dump: pg_dump -Fc -f FILE URL".into())),
+    match location(url)? {
+        Location::Sqlite(path) => backup::back_up(path, file),
+        Location::Postgres => Err(Error::Configuration("PostgreSQL is backed up by its own pg_dump: pg_dump -Fc -f FILE URL".into())),
     }
 }
 
 /// Where a URL says that a database is.
-enum Place<'u> {
+enum Location<'u> {
     Sqlite(&'u Path),
     Postgres,
 }
 
-fn place(url: &str) -> Result<Place<'_>> {
+fn location(url: &str) -> Result<Location<'_>> {
     if let Some(path) = url.strip_prefix("sqlite:") {
         let path = path.strip_prefix("//").unwrap_or(path);
-        return Ok(Place::Sqlite(Path::new(if path.is_empty() { "vestibule.db" } else { path })));
+        return Ok(Location::Sqlite(Path::new(if path.is_empty() { "vestibule.db" } else { path })));
     }
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        return Ok(Place::Postgres);
+        return Ok(Location::Postgres);
     }
     Err(Error::Configuration("a database URL begins with sqlite: or postgres://".into()))
 }

@@ -23,7 +23,7 @@ struct Ask {
 }
 
 /// A step to be made.
-struct Step {
+struct NewStep {
     /// What it is assigned to.
     reach: &'static [Reach],
     /// What `createPrecheckStep` takes, but for the texts.
@@ -157,14 +157,14 @@ fn named(records: &[Value], name: &str) -> Value {
 }
 
 /// An active step without texts of its own.
-fn step(step_type: &str, nickname: &str, reach: &'static [Reach], mut fields: Value) -> Step {
+fn step(step_type: &str, nickname: &str, reach: &'static [Reach], mut fields: Value) -> NewStep {
     fields["stepType"] = json!(step_type);
     fields["nickname"] = json!(nickname);
-    Step { reach, fields, is_active: true, title: None, texts: &[], questions: &[] }
+    NewStep { reach, fields, is_active: true, title: None, texts: &[], questions: &[] }
 }
 
 /// Who comes: details, identity, background, registration.
-fn about_guests(records: &[Value]) -> Vec<Step> {
+fn about_guests(records: &[Value]) -> Vec<NewStep> {
     let details = json!({ "isAlwaysShown": true, "requiredGuestFields": ["firstName", "lastName", "email", "phone"] });
     let identity = json!({
         "isReturningGuestExcluded": true, "minimumGuestAge": 18,
@@ -182,7 +182,7 @@ fn about_guests(records: &[Value]) -> Vec<Step> {
         step("identity_check", "Identity of new guests", WHOLE_FLATS, identity),
         step("background_check", "Background, late bookings", &[District(DISTRICT)], background),
         step("other_guests", "Everyone who stays", EVERY_PORTAL, others),
-        Step {
+        NewStep {
             title: Some(["Register of travellers", "Registro de viajeros", "Registre des voyageurs"]),
             ..step("authority_reporting", "Report to the police", EVERY_PORTAL, report)
         },
@@ -190,7 +190,7 @@ fn about_guests(records: &[Value]) -> Vec<Step> {
 }
 
 /// What is asked and agreed on: questions, documents, house rules.
-fn about_the_stay() -> Vec<Step> {
+fn about_the_stay() -> Vec<NewStep> {
     let arrival = json!({ "sortOrder": 0, "isManualReviewEnabled": false });
     let papers = json!({ "minLos": 32, "requiredDocumentTypes": ["reason_for_the_stay"] });
     let of_rooms = json!({
@@ -198,14 +198,14 @@ fn about_the_stay() -> Vec<Step> {
         "contractTemplateText": "The kitchen is shared and closes at 22:00. No visitors overnight, and no smoking indoors.",
     });
     vec![
-        Step {
+        NewStep {
             title: Some(["Your arrival", "Tu llegada", "Votre arrivée"]),
             questions: ARRIVAL,
             ..step("additional_questions", "Arrival and extras", &[District(DISTRICT), District("Ciutat Vella")], arrival)
         },
-        Step { questions: MEETING, ..step("additional_questions", "Host at the door", &[Flat(1)], json!({ "sortOrder": 1 })) },
+        NewStep { questions: MEETING, ..step("additional_questions", "Host at the door", &[Flat(1)], json!({ "sortOrder": 1 })) },
         step("document_upload", "Papers, 32 nights and more", WHOLE_FLATS, papers),
-        Step {
+        NewStep {
             title: Some(["House rules", "Normas de la casa", "Règlement intérieur"]),
             texts: &[("contractTemplateTextMlTextId", HOUSE_RULES)],
             ..step("agreement", "House rules of the flats", WHOLE_FLATS, json!({ "agreementType": "text", "isMandatorySigning": true }))
@@ -216,7 +216,7 @@ fn about_the_stay() -> Vec<Step> {
 }
 
 /// What is paid and held: tax, deposit, protection.
-fn about_money(records: &[Value]) -> Vec<Step> {
+fn about_money(records: &[Value]) -> Vec<NewStep> {
     let account = named(records, MAIN_ACCOUNT);
     let tax = json!({ "feeProductIds": [named(records, TOURIST_TAX)], "feesPaymentAccountId": account });
     let deposit = json!({
@@ -228,12 +228,12 @@ fn about_money(records: &[Value]) -> Vec<Step> {
     });
     let protection = json!({ "inclusionType": "only_selected", "includedSourcesReturning": ["booking.com"] });
     vec![
-        Step {
+        NewStep {
             title: Some(["Tourist tax", "Tasa turística", "Taxe de séjour"]),
             texts: &[("guestDescriptionMlTextId", TAX_EXPLAINED)],
             ..step("mandatory_fee", "Tourist tax", EVERY_PORTAL, tax)
         },
-        Step {
+        NewStep {
             texts: &[("guestDescriptionMlTextId", DEPOSIT_EXPLAINED)],
             ..step("damage_deposit", "Deposit or waiver", &[Flat(0), Flat(1), Flat(2), Flat(3)], deposit)
         },
@@ -242,21 +242,21 @@ fn about_money(records: &[Value]) -> Vec<Step> {
 }
 
 /// What is switched off: a draft, a thing of the past, and one that waits for its time.
-fn switched_off() -> Vec<Step> {
+fn switched_off() -> Vec<NewStep> {
     let terms = json!({ "contractTemplateText": "The roof terrace is open until midnight in July and August." });
     let permit = json!({ "requiredDocumentTypes": ["parking_permit"] });
     let steps = [
-        Step { questions: PETS, ..step("additional_questions", "Pets, a draft", &[District(DISTRICT)], json!({ "sortOrder": 2 })) },
+        NewStep { questions: PETS, ..step("additional_questions", "Pets, a draft", &[District(DISTRICT)], json!({ "sortOrder": 2 })) },
         step("agreement", "Terms of last summer", &[], terms),
         step("document_upload", "Parking permit", WHOLE_FLATS, permit),
     ];
-    steps.into_iter().map(|step| Step { is_active: false, ..step }).collect()
+    steps.into_iter().map(|step| NewStep { is_active: false, ..step }).collect()
 }
 
 /// Makes the steps and assigns them; how many there are.
 pub(super) async fn build(maker: &Maker<'_>, records: &[Value]) -> Result<usize, String> {
     let chapters = [about_guests(records), about_the_stay(), about_money(records), switched_off()];
-    let steps: Vec<Step> = chapters.into_iter().flatten().collect();
+    let steps: Vec<NewStep> = chapters.into_iter().flatten().collect();
     for step in &steps {
         maker.step(step).await?;
     }
@@ -264,7 +264,7 @@ pub(super) async fn build(maker: &Maker<'_>, records: &[Value]) -> Result<usize,
 }
 
 impl Maker<'_> {
-    async fn step(&self, step: &Step) -> Result<(), String> {
+    async fn step(&self, step: &NewStep) -> Result<(), String> {
         let mut fields = step.fields.clone();
         fields["isActive"] = json!(step.is_active);
         for (field, text) in step.texts {

@@ -1,6 +1,8 @@
 //! The server under test, and those who talk to it.
 
 pub mod dice;
+pub mod house;
+pub mod left_out;
 pub mod middle_box;
 pub mod node;
 pub mod pgbouncer;
@@ -17,6 +19,7 @@ use engine::access::Permission;
 use engine::ambient::Clock;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
+use strum::VariantArray;
 use tempfile::TempDir;
 use uuid::Uuid;
 use vestibule::config::{Cli, Command, ServeFlags};
@@ -284,7 +287,7 @@ impl Org<'_> {
 
     /// An API key that may do everything.
     pub async fn key(&self) -> Api {
-        self.key_with(&Permission::ALL).await
+        self.key_with(Permission::VARIANTS).await
     }
 
     pub async fn key_with(&self, permissions: &[Permission]) -> Api {
@@ -299,7 +302,7 @@ impl Org<'_> {
 
     /// An API key that may do everything but this.
     pub async fn key_without(&self, missing: Permission) -> Api {
-        let held: Vec<_> = Permission::ALL.into_iter().filter(|permission| *permission != missing).collect();
+        let held: Vec<_> = Permission::VARIANTS.iter().copied().filter(|permission| *permission != missing).collect();
         self.key_with(&held).await
     }
 
@@ -320,8 +323,8 @@ impl Org<'_> {
     /// An access token that may do everything, on these properties only.
     pub async fn limited(&self, properties: &[Uuid]) -> Api {
         let member = new_id();
-        self.member(member, Some(properties), &Permission::ALL, true).await;
-        self.token_of(member, &Permission::ALL).await
+        self.member(member, Some(properties), Permission::VARIANTS, true).await;
+        self.token_of(member, Permission::VARIANTS).await
     }
 
     pub async fn sync(&self, records: Value) -> Answer {

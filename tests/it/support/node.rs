@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use engine::access::Permission;
 use reqwest::{Client, Method};
 use serde_json::json;
+use strum::VariantArray;
 use tempfile::NamedTempFile;
 
 use super::{Api, PLATFORM_KEY, choose_tls_provider, new_id};
@@ -61,7 +62,7 @@ impl Node {
         let platform = self.platform();
         let organization = format!("/organizations/{}", new_id());
         platform.ok(Method::PUT, &organization, Some(json!({ "name": "O" }))).await;
-        let body = json!({ "name": "k", "permissions": Permission::ALL });
+        let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
         let key = platform.ok(Method::POST, &format!("{organization}/api-keys"), Some(body)).await;
         key["token"].as_str().unwrap().to_owned()
     }

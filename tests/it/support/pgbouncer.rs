@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::left_out::leave_out;
+
 /// A running pooler before one database, killed when dropped.
 pub struct PgBouncer {
     process: Child,
@@ -21,8 +23,7 @@ impl PgBouncer {
         let Some(program) =
             ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"].iter().find(|path| Path::new(path).exists())
         else {
-            assert!(std::env::var_os("VESTIBULE_REQUIRE_PGBOUNCER").is_none(), "PgBouncer is required, and was not found");
-            eprintln!("pgbouncer was not found: a test with PgBouncer is LEFT OUT of this run");
+            leave_out("PgBouncer", "pgbouncer was not found", "VESTIBULE_REQUIRE_PGBOUNCER");
             return None;
         };
         let url = url::Url::parse(database_url).unwrap();

@@ -6,6 +6,8 @@ use std::sync::{Mutex, OnceLock};
 
 use tempfile::TempDir;
 
+use super::left_out::leave_out;
+
 /// A running cluster. It is stopped when the test process ends, by the shell that watches for that.
 struct Cluster {
     _directory: TempDir,
@@ -16,7 +18,7 @@ struct Cluster {
 pub fn fresh_database() -> Option<String> {
     static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
     static NUMBER: Mutex<u32> = Mutex::new(0);
-    let cluster = CLUSTER.get_or_init(found).as_ref()?;
+    let cluster = found(CLUSTER.get_or_init(start).as_ref())?;
     // One at a time: databases are made by copying a template, which must be idle.
     let mut number = NUMBER.lock().unwrap();
     *number += 1;
@@ -29,19 +31,17 @@ pub fn fresh_database() -> Option<String> {
 /// The database of a cluster of a test's own, which may do with all of it what it likes.
 pub fn fresh_cluster() -> Option<String> {
     static CLUSTERS: Mutex<Vec<Cluster>> = Mutex::new(Vec::new());
-    let cluster = found()?;
+    let cluster = found(start())?;
     let url = format!("{}/postgres", cluster.url);
     CLUSTERS.lock().unwrap().push(cluster);
     Some(url)
 }
 
-fn found() -> Option<Cluster> {
-    let made = start();
-    if made.is_none() {
-        assert!(std::env::var_os("VESTIBULE_REQUIRE_POSTGRES").is_none(), "PostgreSQL is required, and initdb was not found");
-        eprintln!("PostgreSQL was not found: every test on it is LEFT OUT of this run");
+fn found<C>(cluster: Option<C>) -> Option<C> {
+    if cluster.is_none() {
+        leave_out("PostgreSQL", "initdb was not found", "VESTIBULE_REQUIRE_POSTGRES");
     }
-    made
+    cluster
 }
 
 fn start() -> Option<Cluster> {

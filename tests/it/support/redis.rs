@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::left_out::leave_out;
+
 /// A running server that keeps nothing on disk, killed when dropped.
 pub struct Redis {
     process: Child,
@@ -18,8 +20,7 @@ impl Redis {
     /// `None` where there is no Redis to be had, and the run may go on without.
     pub fn start() -> Option<Self> {
         if Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_err() {
-            assert!(std::env::var_os("VESTIBULE_REQUIRE_REDIS").is_none(), "Redis is required, and redis-server was not found");
-            eprintln!("redis-server was not found: a test with Redis is LEFT OUT of this run");
+            leave_out("Redis", "redis-server was not found", "VESTIBULE_REQUIRE_REDIS");
             return None;
         }
         let directory = tempfile::tempdir().unwrap();

@@ -25,6 +25,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use bench::machine;
 use clap::Parser;
+use strum::VariantArray;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_rustls::rustls::crypto::ring;
 
@@ -76,8 +77,8 @@ async fn play(cli: &Cli) -> anyhow::Result<(String, Vec<Row>)> {
     let beside = program.parent().context("this program is in no directory")?;
     let binary = cli.server.clone().map_or_else(|| Ok(beside.join("vestibule")), std::path::absolute)?;
     ensure!(binary.is_file(), "{} is not there; run `cargo build --release` first", binary.display());
-    let is_wanted = |scenario: &Scenario| cli.only.as_deref().is_none_or(|only| scenario.name().contains(only));
-    let scenarios: Vec<_> = Scenario::ALL.into_iter().filter(is_wanted).collect();
+    let is_wanted = |scenario: &Scenario| cli.only.as_deref().is_none_or(|only| <&str>::from(scenario).contains(only));
+    let scenarios: Vec<_> = Scenario::VARIANTS.iter().copied().filter(is_wanted).collect();
     ensure!(!scenarios.is_empty(), "no scenario has such a name");
     let length = Duration::from_secs(cli.seconds) / u32::try_from(scenarios.len())?;
     // Not the system's directory for temporary files: that one may be in memory, where a commit costs nothing.
@@ -87,9 +88,9 @@ async fn play(cli: &Cli) -> anyhow::Result<(String, Vec<Row>)> {
     let ground = Ground::new(binary, scratch.path().to_owned(), cli.postgres.clone(), length);
     let mut rows = Vec::new();
     for scenario in scenarios {
-        eprintln!("{}", scenario.name());
+        eprintln!("{}", <&str>::from(scenario));
         let played = tokio::time::timeout(length + GRACE, stage::play(&ground, scenario)).await;
-        let row = played.context("it takes too long")?.with_context(|| scenario.name())?;
+        let row = played.context("it takes too long")?.with_context(|| <&str>::from(scenario))?;
         eprintln!("{row}");
         rows.push(row);
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use bench::keys::Keys;
+use strum::{IntoStaticStr, VariantArray};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -34,66 +35,42 @@ impl Ground {
     }
 }
 
-/// What is tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is tried, by the name that the table has for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
 pub enum Scenario {
+    #[strum(serialize = "nothing, to compare with")]
     Nothing,
+    #[strum(serialize = "connections that say nothing, `P` or half an HTTP/2 preface")]
     Silence,
+    #[strum(serialize = "clients that do not read the document: closed HTTP/2 windows, pipelining")]
     Unread,
+    #[strum(serialize = "a neighbour who does not read long lists of their own")]
     UnreadLists,
+    #[strum(serialize = "bodies that come byte by byte")]
     SlowBodies,
+    #[strum(serialize = "a neighbour whose large bodies are refused")]
     RefusedBodies,
+    #[strum(serialize = "a neighbour who reads and changes a heavy list")]
     HeavyLists,
+    #[strum(serialize = "a neighbour who moves flats between portals")]
     MovedFlats,
+    #[strum(serialize = "a guest who floods one stay")]
     Messages,
+    #[strum(serialize = "a receiver that hangs, and many events")]
     HangingReceiver,
+    #[strum(serialize = "subscriptions with a long log deleted, their organizations erased")]
     LongLogs,
+    #[strum(serialize = "ids and keys of the victim, used by a neighbour")]
     SwappedIds,
+    #[strum(serialize = "`kill -9` under load")]
     Kills,
+    #[strum(serialize = "SIGTERM under load")]
     Ends,
+    #[strum(serialize = "a log pipe that nobody reads, under load")]
     UnreadLog,
 }
 
 impl Scenario {
-    pub const ALL: [Self; 15] = [
-        Self::Nothing,
-        Self::Silence,
-        Self::Unread,
-        Self::UnreadLists,
-        Self::SlowBodies,
-        Self::RefusedBodies,
-        Self::HeavyLists,
-        Self::MovedFlats,
-        Self::Messages,
-        Self::HangingReceiver,
-        Self::LongLogs,
-        Self::SwappedIds,
-        Self::Kills,
-        Self::Ends,
-        Self::UnreadLog,
-    ];
-
-    /// What the table calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Nothing => "nothing, to compare with",
-            Self::Silence => "connections that say nothing, `P` or half an HTTP/2 preface",
-            Self::Unread => "clients that do not read the document: closed HTTP/2 windows, pipelining",
-            Self::UnreadLists => "a neighbour who does not read long lists of their own",
-            Self::SlowBodies => "bodies that come byte by byte",
-            Self::RefusedBodies => "a neighbour whose large bodies are refused",
-            Self::HeavyLists => "a neighbour who reads and changes a heavy list",
-            Self::MovedFlats => "a neighbour who moves flats between portals",
-            Self::Messages => "a guest who floods one stay",
-            Self::HangingReceiver => "a receiver that hangs, and many events",
-            Self::LongLogs => "subscriptions with a long log deleted, their organizations erased",
-            Self::SwappedIds => "ids and keys of the victim, used by a neighbour",
-            Self::Kills => "`kill -9` under load",
-            Self::Ends => "SIGTERM under load",
-            Self::UnreadLog => "a log pipe that nobody reads, under load",
-        }
-    }
-
     /// Does it; what was kept up.
     async fn attack(self, stage: &mut Stage) -> anyhow::Result<String> {
         match self {
@@ -170,7 +147,7 @@ pub async fn play(ground: &Ground, scenario: Scenario) -> anyhow::Result<Row> {
         eprintln!("  {what}");
     }
     Ok(Row {
-        what: scenario.name(),
+        what: scenario.into(),
         held,
         memory: record.memory,
         times: record.times,

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use store::{Json, Row, Transaction, Value};
+use strum::VariantArray;
 use uuid::Uuid;
 
 use super::{AccessToken, ApiKey, Member, Organization, Permission, Permissions, Reach, Settings};
@@ -119,7 +120,7 @@ impl Access {
     /// The platform around us: everything.
     #[must_use]
     pub fn platform() -> Self {
-        let permissions = Permission::ALL.into_iter().collect();
+        let permissions = Permission::VARIANTS.iter().copied().collect();
         Self { credential: Credential::Platform, permissions, reach: Reach::Everything, satisfies_two_factor: true }
     }
 
@@ -139,7 +140,7 @@ impl Access {
         if self.permissions.has(permission) {
             return Ok(());
         }
-        Err(Error::forbidden(format!("Missing permission {}.", permission.name())))
+        Err(Error::forbidden(format!("Missing permission {}.", permission.as_ref())))
     }
 
     /// 403 `TWO_FACTOR_REQUIRED` where the organization's rule is not met.

@@ -2,10 +2,12 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use strum::{AsRefStr, EnumString, VariantArray};
 
-/// One permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// One permission, in the spec's order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, AsRefStr, EnumString, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum Permission {
     ViewProperties,
@@ -21,47 +23,6 @@ pub enum Permission {
     ViewAnalytics,
 }
 
-impl Permission {
-    /// Every permission, in the spec's order.
-    pub const ALL: [Self; 11] = [
-        Self::ViewProperties,
-        Self::ModifyProperties,
-        Self::ViewGuides,
-        Self::ModifyGuides,
-        Self::ModifyTasks,
-        Self::ManageOrganization,
-        Self::ViewReservations,
-        Self::ViewTasks,
-        Self::ViewDevices,
-        Self::ViewWorkflows,
-        Self::ViewAnalytics,
-    ];
-
-    /// As it is written.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ViewProperties => "view_properties",
-            Self::ModifyProperties => "modify_properties",
-            Self::ViewGuides => "view_guides",
-            Self::ModifyGuides => "modify_guides",
-            Self::ModifyTasks => "modify_tasks",
-            Self::ManageOrganization => "manage_organization",
-            Self::ViewReservations => "view_reservations",
-            Self::ViewTasks => "view_tasks",
-            Self::ViewDevices => "view_devices",
-            Self::ViewWorkflows => "view_workflows",
-            Self::ViewAnalytics => "view_analytics",
-        }
-    }
-
-    /// The permission written so.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|permission| permission.name() == name)
-    }
-}
-
 impl JsonSchema for Permission {
     fn inline_schema() -> bool {
         true
@@ -72,7 +33,7 @@ impl JsonSchema for Permission {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": Self::ALL.map(Self::name) })
+        json_schema!({ "type": "string", "enum": Self::VARIANTS })
     }
 }
 
@@ -106,11 +67,11 @@ mod tests {
 
     #[test]
     fn a_name_and_its_permission_find_each_other() {
-        for permission in Permission::ALL {
-            assert_eq!(Permission::named(permission.name()), Some(permission));
-            assert_eq!(serde_json::to_value(permission).unwrap(), permission.name());
+        for permission in Permission::VARIANTS {
+            assert_eq!(permission.as_ref().parse(), Ok(*permission));
+            assert_eq!(serde_json::to_value(permission).unwrap(), permission.as_ref());
         }
-        assert_eq!(Permission::named("view_everything"), None);
+        assert!("view_everything".parse::<Permission>().is_err());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
 
 use super::{Arguments, Findings, Operation, Rules, inline_generator};
-use crate::error::{Error, Issue, MOST_ISSUES, Result, Step};
+use crate::error::{Error, Issue, MOST_ISSUES, PathSegment, Result};
 use crate::format::{self, Contextual};
 use crate::json;
 use crate::moment::Moment;
@@ -30,7 +30,7 @@ pub struct Shape {
 struct Issues {
     /// How far down a path leads: a query parameter is named as a whole, whichever of its values fails.
     depth: usize,
-    named: BTreeMap<Vec<Step>, String>,
+    named: BTreeMap<Vec<PathSegment>, String>,
     /// The fingerprints of the paths that are only counted, so that each counts once.
     counted: HashSet<u64>,
     fingerprints: RandomState,
@@ -42,7 +42,7 @@ impl Issues {
         Self { depth, named: BTreeMap::new(), counted: HashSet::new(), fingerprints: RandomState::new() }
     }
 
-    fn add(&mut self, mut path: Vec<Step>, message: impl Into<String>) {
+    fn add(&mut self, mut path: Vec<PathSegment>, message: impl Into<String>) {
         path.truncate(self.depth);
         if self.named.len() < MOST_ISSUES {
             self.named.entry(path).or_insert_with(|| message.into());
@@ -60,7 +60,7 @@ impl Issues {
         !self.counted.is_empty()
     }
 
-    fn concerns(&self, path: &[Step]) -> bool {
+    fn concerns(&self, path: &[PathSegment]) -> bool {
         self.named.keys().any(|failing| path.starts_with(failing) || failing.starts_with(path))
     }
 
@@ -128,14 +128,14 @@ pub(crate) struct Examined<'s> {
 
 impl Examined<'_> {
     /// The texts of a format that is judged elsewhere in which nothing has been found wrong yet, with their places.
-    pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<Step>, String)> {
+    pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<PathSegment>, String)> {
         let is_wanted = |kind: &Contextual| matches!(kind, Contextual::Elsewhere(name) if name == format);
         let fields = self.shape.open_fields(&self.issues, is_wanted).into_iter();
         fields.filter_map(|(path, steps)| Some((steps, at(&self.input, path)?.as_str()?.to_owned()))).collect()
     }
 
     /// Notes what is wrong with a field.
-    pub(crate) fn refuse(&mut self, path: Vec<Step>, reason: String) {
+    pub(crate) fn refuse(&mut self, path: Vec<PathSegment>, reason: String) {
         self.issues.add(path, reason);
     }
 
@@ -222,9 +222,9 @@ impl Shape {
     }
 
     /// The contextual fields of some kind in which nothing has been found wrong yet.
-    fn open_fields(&self, issues: &Issues, wanted: impl Fn(&Contextual) -> bool) -> Vec<(&[String], Vec<Step>)> {
+    fn open_fields(&self, issues: &Issues, wanted: impl Fn(&Contextual) -> bool) -> Vec<(&[String], Vec<PathSegment>)> {
         let fields = self.contextual.iter().filter(|(_, kind)| wanted(kind) && !issues.is_over());
-        let steps = |path: &[String]| path.iter().map(|key| Step::from(key.as_str())).collect::<Vec<_>>();
+        let steps = |path: &[String]| path.iter().map(|key| PathSegment::from(key.as_str())).collect::<Vec<_>>();
         fields.map(|(path, _)| (path.as_slice(), steps(path))).filter(|(_, steps)| !issues.concerns(steps)).collect()
     }
 
@@ -249,7 +249,7 @@ impl Shape {
                     let is_of_the_path = operation.is_path_field(name) && matches!(arguments, Arguments::Http { .. });
                     let is_unknown = !self.fields.contains_key(name) || is_of_the_path;
                     if is_unknown || (matches!(arguments, Arguments::Tool(_)) && operation.not_for_tools.contains(&name.as_str())) {
-                        issues.add(vec![Step::from(name.as_str())], self.stranger(name));
+                        issues.add(vec![PathSegment::from(name.as_str())], self.stranger(name));
                     } else {
                         input.insert(name.clone(), value.clone());
                     }
@@ -282,7 +282,7 @@ impl Shape {
             }
             match from_query(&sent, schema) {
                 Ok(value) => drop(input.insert(name.clone(), value)),
-                Err(reason) => issues.add(vec![Step::from(name.as_str())], reason),
+                Err(reason) => issues.add(vec![PathSegment::from(name.as_str())], reason),
             }
         }
     }
@@ -294,10 +294,10 @@ impl Shape {
 
     fn report(&self, error: &ValidationError<'_>, issues: &mut Issues) {
         let path = steps(error);
-        let below = |name: &str| path.iter().cloned().chain([Step::from(name)]).collect::<Vec<_>>();
+        let below = |name: &str| path.iter().cloned().chain([PathSegment::from(name)]).collect::<Vec<_>>();
         match error.kind() {
             Failure::AdditionalProperties { unexpected } => {
-                let is_resource = path.is_empty() || path == [Step::from("data")];
+                let is_resource = path.is_empty() || path == [PathSegment::from("data")];
                 for name in unexpected {
                     issues.add(below(name), if is_resource { self.stranger(name) } else { "unrecognized field" });
                 }
@@ -319,15 +319,15 @@ impl Shape {
 }
 
 /// The names along a path, down to the first list.
-fn fields(path: &[Step]) -> Vec<&str> {
-    path.iter().map_while(|step| if let Step::Key(name) = step { Some(name.as_str()) } else { None }).collect()
+fn fields(path: &[PathSegment]) -> Vec<&str> {
+    path.iter().map_while(|step| if let PathSegment::Key(name) = step { Some(name.as_str()) } else { None }).collect()
 }
 
-fn steps(error: &ValidationError<'_>) -> Vec<Step> {
+fn steps(error: &ValidationError<'_>) -> Vec<PathSegment> {
     use jsonschema::paths::LocationSegment as Segment;
     let step = |segment: Segment<'_>| match segment {
-        Segment::Property(name) => Step::Key(name.into_owned()),
-        Segment::Index(index) => Step::Index(index),
+        Segment::Property(name) => PathSegment::Key(name.into_owned()),
+        Segment::Index(index) => PathSegment::Index(index),
     };
     error.instance_path().into_iter().map(step).collect()
 }

@@ -44,7 +44,7 @@ pub(super) struct Windows {
 
 /// What becomes of a request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Verdict {
+pub(super) struct Decision {
     /// Set on a refusal: how long until the next request may be accepted.
     pub(super) wait: Option<Duration>,
     /// Accepted requests in the window that is told.
@@ -116,11 +116,11 @@ impl RateLimits {
     /// then [`RateLimits::take`] decides. It is asked over the network, so no transaction may be open.
     pub async fn take_shared(&self, owner: Owner, clock: &Clock, now: Timestamp) -> Option<Standing> {
         let shared = self.shared.as_ref()?;
-        let Some(verdict) = shared.take(&owner.key(), self.windows, clock.staged()).await else {
+        let Some(decision) = shared.take(&owner.key(), self.windows, clock.staged()).await else {
             metrics::counter!(FALLBACKS).increment(1);
             return None;
         };
-        if verdict.wait.is_none() {
+        if decision.wait.is_none() {
             // What this process accepted counts here, too, so that it does not start from nothing when Redis goes.
             let elapsed = clock.elapsed();
             let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +128,7 @@ impl RateLimits {
             forget(log, self.windows, elapsed);
             log.push_back(elapsed);
         }
-        Some(verdict.standing(self.windows, now))
+        Some(decision.standing(self.windows, now))
     }
 }
 
@@ -153,7 +153,7 @@ impl Windows {
     }
 }
 
-impl Verdict {
+impl Decision {
     fn standing(self, windows: Windows, now: Timestamp) -> Standing {
         let (limit, _) = windows.told();
         let reset = now.checked_add(self.leaves).unwrap_or(now);
@@ -167,7 +167,7 @@ impl Verdict {
 }
 
 /// Judges a request, and counts it if it is accepted. `rate_limit.lua` is this rule for the log that is shared.
-fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> Verdict {
+fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> Decision {
     forget(log, windows, elapsed);
     let wait = [(windows.per_minute, MINUTE), (windows.per_second, SECOND)]
         .into_iter()
@@ -180,7 +180,7 @@ fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> Ve
     let (_, window) = windows.told();
     let used = u32::try_from(log.len()).unwrap_or(u32::MAX);
     let leaves = log.front().map_or(Duration::ZERO, |first| (*first + window).saturating_sub(elapsed));
-    Verdict { wait, used, leaves }
+    Decision { wait, used, leaves }
 }
 
 /// Drops what no window counts any more.

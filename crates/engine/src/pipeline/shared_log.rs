@@ -13,9 +13,10 @@ use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo as _, RedisError, Script};
 use tokio::sync::watch;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::rate_limit::{Verdict, Windows};
+use super::rate_limit::{Decision, Windows};
 
 /// How long a request waits for its answer.
 const DEADLINE: Duration = Duration::from_millis(50);
@@ -73,10 +74,10 @@ impl SharedLog {
     ///
     /// `staged` is the moment where a test says what time it is; otherwise the clock of Redis is the one that counts, because
     /// those of nodes differ.
-    pub(super) async fn take(&self, log: &str, windows: Windows, staged: Option<Duration>) -> Option<Verdict> {
+    pub(super) async fn take(&self, log: &str, windows: Windows, staged: Option<Duration>) -> Option<Decision> {
         let (number, connection) = self.connection()?;
         match self.ask(connection, log, windows, staged).await {
-            Ok(verdict) => Some(verdict),
+            Ok(decision) => Some(decision),
             Err(cause) => {
                 self.give_up(number, cause);
                 None
@@ -84,12 +85,9 @@ impl SharedLog {
         }
     }
 
-    /// Keeps a connection, or looks for one, until it is stopped. What changes is said once each time.
-    pub async fn keep(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
-        tokio::select! {
-            () = turned(&mut stopped) => {}
-            () = self.keep_on() => {}
-        }
+    /// Keeps a connection, or looks for one, until `stop` is cancelled. What changes is said once each time.
+    pub async fn keep(self: Arc<Self>, stop: CancellationToken) {
+        stop.run_until_cancelled(self.keep_on()).await;
     }
 
     /// The end of the next attempt to connect, however it goes.
@@ -148,7 +146,7 @@ impl SharedLog {
         log: &str,
         windows: Windows,
         staged: Option<Duration>,
-    ) -> Result<Verdict, String> {
+    ) -> Result<Decision, String> {
         let mut call = self.script.prepare_invoke();
         call.key(format!("{PREFIX}{log}")).arg(windows.per_minute).arg(windows.per_second);
         if let Some(moment) = staged {
@@ -157,7 +155,7 @@ impl SharedLog {
         let answer: Result<(u64, u32, u64), RedisError> =
             timeout(DEADLINE, call.invoke_async(&mut connection)).await.map_err(|_| format!("no answer within {DEADLINE:?}"))?;
         let (wait, used, leaves) = answer.map_err(|error| error.to_string())?;
-        Ok(Verdict { wait: (wait > 0).then(|| Duration::from_micros(wait)), used, leaves: Duration::from_micros(leaves) })
+        Ok(Decision { wait: (wait > 0).then(|| Duration::from_micros(wait)), used, leaves: Duration::from_micros(leaves) })
     }
 
     fn connection(&self) -> Option<(u64, MultiplexedConnection)> {
@@ -184,12 +182,6 @@ impl SharedLog {
             is_it
         });
     }
-}
-
-/// Waits for a turn of the switch.
-async fn turned(stopped: &mut watch::Receiver<bool>) {
-    // A sender that has gone means the end, too.
-    let _ = stopped.wait_for(|is_stopped| *is_stopped).await;
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What has been answered and has not been sent yet: bounded for all together and for each organization, so that clients that
 //! do not read what they asked for can neither fill the memory nor take the room of others.
 //!
-//! An organization may have as much waiting as is left free by all. One that does not read ends at half of the whole, two at a
-//! third each, and so on: whatever they do, there is room for whoever reads. Where there is none for an organization, its
+//! An organization may have as much waiting as is left free by all. One that does not read ends at half of the whole, two come
+//! to a third each, and so on: whatever they do, there is room for whoever reads. Where there is none for an organization, its
 //! answers that make no headway are given up sooner; its requests wait for the room that this makes, and are refused where it
 //! does not come. Where there is none for anybody, both hold for all.
 
@@ -245,19 +245,24 @@ mod tests {
     }
 
     proptest! {
-        /// However many take all that they are given and never read, there is room for one who holds less than they do.
+        /// However many take all that they are given and never read, there is room for one more; and where they take it side
+        /// by side, each has about as much as is left free.
         #[test]
-        fn there_is_room_for_one_more(greedy in 1..50_u64, bytes in 1..2_000_u64) {
-            let limit = 1_000_000;
-            let mut held = vec![0; usize::try_from(greedy).unwrap()];
+        fn there_is_room_for_one_more(greedy in 1..12_usize, bytes in 1..2_000_u64, are_side_by_side: bool) {
+            let limit = 50_000_000;
+            let mut held = vec![0; greedy];
             loop {
                 let all: u64 = held.iter().sum();
-                let Some(more) = held.iter_mut().find(|own| has_room(**own, all, limit)) else { break };
-                *more += bytes;
+                let mut wanting = held.iter_mut().filter(|own| has_room(**own, all, limit));
+                let next = if are_side_by_side { wanting.min() } else { wanting.next() };
+                let Some(own) = next else { break };
+                *own += bytes;
             }
-            let all: u64 = held.iter().sum();
-            prop_assert!(has_room(0, all, limit), "{} of {} are taken", all, limit);
-            prop_assert!(limit - all + bytes >= limit / (greedy + 1), "{} of {} are taken", all, limit);
+            let free = limit - held.iter().sum::<u64>();
+            prop_assert!(has_room(0, limit - free, limit));
+            if are_side_by_side {
+                prop_assert!(held.iter().all(|own| own.abs_diff(free) <= (greedy as u64 + 1) * bytes), "{} free beside {:?}", free, held);
+            }
         }
     }
 }

@@ -140,15 +140,15 @@ impl Service<Request<Incoming>> for Answering {
         async move {
             let mut response = answered.await?;
             let held = response.extensions_mut().remove();
-            let answer = Arc::new(Answer::begin(turn, held));
-            Ok(response.map(|body| Outgoing { body, answer, has_begun: false, is_over: false }))
+            let sending = Arc::new(Sending::begin(turn, held));
+            Ok(response.map(|body| Outgoing { body, sending, has_begun: false, is_over: false }))
         }
         .boxed()
     }
 }
 
 /// What lasts until the last byte of an answer has been taken from us, or is given up.
-struct Answer {
+struct Sending {
     turn: Turn,
     stream: Option<Arc<Headway>>,
     held: Option<Arc<Held>>,
@@ -158,19 +158,19 @@ struct Answer {
     waits: AtomicWaker,
 }
 
-impl Answer {
+impl Sending {
     fn begin(turn: Turn, held: Option<Arc<Held>>) -> Self {
         let stream = STREAM.try_with(Arc::clone).ok();
         if stream.is_some() {
             turn.headway().has_streams.store(true, Ordering::Relaxed);
         }
-        let answer = Self { turn, stream, held, pieces: AtomicUsize::new(0), waits: AtomicWaker::new() };
-        for headway in answer.headways() {
+        let sending = Self { turn, stream, held, pieces: AtomicUsize::new(0), waits: AtomicWaker::new() };
+        for headway in sending.headways() {
             headway.moved.note();
-            *headway.held() = answer.held.as_ref().map_or_else(Weak::new, Arc::downgrade);
+            *headway.held() = sending.held.as_ref().map_or_else(Weak::new, Arc::downgrade);
             headway.answers.fetch_add(1, Ordering::Relaxed);
         }
-        answer
+        sending
     }
 
     fn headways(&self) -> impl Iterator<Item = &Headway> {
@@ -178,7 +178,7 @@ impl Answer {
     }
 }
 
-impl Drop for Answer {
+impl Drop for Sending {
     fn drop(&mut self) {
         for headway in self.headways() {
             headway.answers.fetch_sub(1, Ordering::Relaxed);
@@ -190,7 +190,7 @@ impl Drop for Answer {
 /// what waits is dropped.
 pub(super) struct Outgoing {
     body: Body,
-    answer: Arc<Answer>,
+    sending: Arc<Sending>,
     has_begun: bool,
     is_over: bool,
 }
@@ -203,13 +203,13 @@ impl HttpBody for Outgoing {
         if !self.is_over {
             self.has_begun = true;
             if let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(context)) {
-                return Poll::Ready(Some(frame.map(|frame| frame.map_data(|bytes| Piece::new(bytes, &self.answer)))));
+                return Poll::Ready(Some(frame.map(|frame| frame.map_data(|bytes| Piece::new(bytes, &self.sending)))));
             }
             self.is_over = true;
         }
-        if self.answer.stream.is_some() {
-            self.answer.waits.register(context.waker());
-            if self.answer.pieces.load(Ordering::Acquire) > 0 {
+        if self.sending.stream.is_some() {
+            self.sending.waits.register(context.waker());
+            if self.sending.pieces.load(Ordering::Acquire) > 0 {
                 return Poll::Pending;
             }
         }
@@ -217,7 +217,7 @@ impl HttpBody for Outgoing {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream() && !(self.has_begun && self.answer.stream.is_some())
+        self.body.is_end_stream() && !(self.has_begun && self.sending.stream.is_some())
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -228,20 +228,20 @@ impl HttpBody for Outgoing {
 /// A piece of a body, until it has been taken.
 pub(super) struct Piece {
     bytes: Bytes,
-    answer: Arc<Answer>,
+    sending: Arc<Sending>,
 }
 
 impl Piece {
-    fn new(bytes: Bytes, answer: &Arc<Answer>) -> Self {
-        answer.pieces.fetch_add(1, Ordering::Relaxed);
-        Self { bytes, answer: answer.clone() }
+    fn new(bytes: Bytes, sending: &Arc<Sending>) -> Self {
+        sending.pieces.fetch_add(1, Ordering::Relaxed);
+        Self { bytes, sending: sending.clone() }
     }
 }
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        if self.answer.pieces.fetch_sub(1, Ordering::Release) == 1 {
-            self.answer.waits.wake();
+        if self.sending.pieces.fetch_sub(1, Ordering::Release) == 1 {
+            self.sending.waits.wake();
         }
     }
 }
@@ -256,7 +256,7 @@ impl Buf for Piece {
     }
 
     fn advance(&mut self, count: usize) {
-        self.answer.headways().for_each(|headway| headway.moved.note());
+        self.sending.headways().for_each(|headway| headway.moved.note());
         self.bytes.advance(count);
     }
 }

@@ -15,17 +15,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use axum::Router;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use super::Limits;
 use super::answer::{Answering, Headway, Patience, Since, Streams};
-use super::{Limits, turned};
 use crate::pipeline::Unsent;
 
 /// HTTP/2 streams of one connection.
@@ -47,21 +49,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The part of all connections that gives way at once, so that looking for them is not done for each.
 const BATCH: usize = 128;
 
-/// Lets connections in until `stopped` says so, and sees them to their end.
-pub async fn accept(listener: TcpListener, router: Router, limits: Limits, unsent: Arc<Unsent>, mut stopped: watch::Receiver<bool>) {
-    let (close, closing) = watch::channel(false);
-    let connections = Arc::new(Connections::new(limits, router, unsent.clone(), closing));
-    while !*stopped.borrow() {
-        let accepted = tokio::select! {
-            () = turned(&mut stopped) => break,
-            accepted = listener.accept() => accepted,
-        };
+/// Lets connections in until `stop` is cancelled, and sees them to their end.
+pub async fn accept(listener: TcpListener, router: Router, limits: Limits, unsent: Arc<Unsent>, stop: CancellationToken) {
+    let closing = CancellationToken::new().drop_guard();
+    let connections = Arc::new(Connections::new(limits, router, unsent.clone(), closing.token().clone()));
+    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, peer)) => {
-                let place = tokio::select! {
-                    place = connections.place() => Some(place),
-                    () = turned(&mut stopped) => None,
-                };
+                let place = stop.run_until_cancelled(connections.place()).await;
                 connections.admit(stream, peer.ip(), place);
             }
             Err(error) => {
@@ -73,15 +68,14 @@ pub async fn accept(listener: TcpListener, router: Router, limits: Limits, unsen
     for (stream, address) in queued(listener) {
         connections.admit(stream, address, None);
     }
-    drop(connections);
     let _hurry = unsent.hurry();
-    if close.receiver_count() > 0 {
+    if !connections.serving.is_empty() {
         // A connection that has not been read from yet would end without an answer.
         tokio::time::sleep(READ_PAUSE).await;
     }
-    close.send_replace(true);
-    // Every connection listens until it ends.
-    close.closed().await;
+    drop(closing);
+    connections.serving.close();
+    connections.serving.wait().await;
 }
 
 /// The connections that the kernel has taken and nobody has accepted: closing the listener would reset them.
@@ -103,7 +97,8 @@ struct Connections {
     patience: Patience,
     places: Arc<Semaphore>,
     open: Mutex<Open>,
-    closing: watch::Receiver<bool>,
+    closing: CancellationToken,
+    serving: TaskTracker,
 }
 
 /// Who has a connection, and who how many.
@@ -122,14 +117,14 @@ struct Entry {
 }
 
 impl Connections {
-    fn new(limits: Limits, router: Router, unsent: Arc<Unsent>, closing: watch::Receiver<bool>) -> Self {
+    fn new(limits: Limits, router: Router, unsent: Arc<Unsent>, closing: CancellationToken) -> Self {
         let patience = Patience { usual: limits.headway, hurried: limits.hurried_headway, unsent };
         let mut builder = auto::Builder::new(Streams(patience.clone()));
         builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.idle).max_buf_size(BUFFER);
         builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING)).keep_alive_timeout(PING);
         builder.http2().max_concurrent_streams(STREAMS).max_send_buf_size(SEND_BUFFER);
         let places = Arc::new(Semaphore::new(limits.connections));
-        Self { limits, router, builder, patience, places, open: Mutex::default(), closing }
+        Self { limits, router, builder, patience, places, open: Mutex::default(), closing, serving: TaskTracker::new() }
     }
 
     /// A place for one more, once there is one. Where all are taken, idle connections are made to give way, and answers that make
@@ -150,7 +145,7 @@ impl Connections {
     /// Serves a connection beside all others; one too many of its address only if another of these gives way.
     fn admit(self: &Arc<Self>, stream: TcpStream, address: IpAddr, place: Option<OwnedSemaphorePermit>) {
         let Some(entry) = self.enter(network(address)) else { return };
-        tokio::spawn(async move {
+        self.serving.spawn(async move {
             entry.connections.serve(stream, &entry.activity).await;
             drop(entry);
             drop(place);
@@ -190,7 +185,6 @@ impl Connections {
     }
 
     async fn see_to_its_end(&self, mut connection: Pin<&mut Connection<'_>>, activity: &Activity) {
-        let mut closing = self.closing.clone();
         let mut closes_since = None;
         loop {
             let idle = if closes_since.is_some() { LAST_WORDS } else { self.limits.idle };
@@ -206,7 +200,7 @@ impl Connections {
                         return;
                     }
                 }
-                () = turned(&mut closing), if closes_since.is_none() => {}
+                () = self.closing.cancelled(), if closes_since.is_none() => {}
                 () = activity.gives_way() => return,
             }
             connection.as_mut().graceful_shutdown();

@@ -6,8 +6,6 @@ mod connections;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use tokio::sync::watch;
-
 pub use connections::accept;
 
 /// What clients may take up.
@@ -41,10 +39,4 @@ impl Default for Limits {
             room: Duration::from_secs(4),
         }
     }
-}
-
-/// Waits for a turn of the switch.
-pub async fn turned(stopped: &mut watch::Receiver<bool>) {
-    // A sender that has gone means the end, too.
-    let _ = stopped.wait_for(|is_stopped| *is_stopped).await;
 }

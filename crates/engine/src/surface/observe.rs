@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tracing::field::display;
 use uuid::Uuid;
 
@@ -45,20 +45,16 @@ impl Metrics {
         INSTALLED.get_or_init(install).clone().map(Self)
     }
 
-    /// Folds what is measured into what is told, until `stopped` says so. Without that, every measured request would be kept
+    /// Folds what is measured into what is told, until `stop` is cancelled. Without that, every measured request would be kept
     /// until somebody reads `/metrics`.
-    pub async fn keep(self, mut stopped: watch::Receiver<bool>) {
-        let end = async { drop(stopped.wait_for(|is_stopped| *is_stopped).await) };
+    pub async fn keep(self, stop: CancellationToken) {
         let fold = async {
             loop {
                 tokio::time::sleep(FOLD_EVERY).await;
                 self.0.run_upkeep();
             }
         };
-        tokio::select! {
-            () = end => {}
-            () = fold => {}
-        }
+        stop.run_until_cancelled(fold).await;
     }
 
     /// The Prometheus text.

@@ -8,6 +8,7 @@ mod example;
 use http::{HeaderValue, Method};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+use strum::VariantArray;
 
 use super::packed::Packed;
 use crate::app::{App, Named};
@@ -153,7 +154,7 @@ impl Described<'_> {
         let Self { operation, .. } = self;
         let needed = match operation.needs {
             Needs::Credential => "Needs a valid credential only.".to_owned(),
-            Needs::Permission(permission) => format!("Needs the permission `{}`.", permission.name()),
+            Needs::Permission(permission) => format!("Needs the permission `{}`.", permission.as_ref()),
             Needs::ByBody(_) => "What is sent decides which permission it needs.".to_owned(),
         };
         let mut entry = json!({
@@ -232,7 +233,7 @@ impl Described<'_> {
         if operation.method == Method::GET {
             responses["304"] = reference("responses", "NotModified");
         }
-        for kind in Refusal::ALL {
+        for kind in Refusal::VARIANTS.iter().copied() {
             let may_happen = match kind {
                 Refusal::Conflict => operation.effect == Effect::Write,
                 Refusal::BusinessRule => operation.method == Method::POST,

@@ -57,7 +57,7 @@ async fn pack<E: AsyncWrite + Unpin>(plain: &[u8], mut encoder: E, packed: impl 
     Ok(packed(encoder).into())
 }
 
-/// Whether a coding is named and not ruled out by `q=0`.
+/// Whether a coding is named and not ruled out by `q=0`. `*` names none: whoever means one says which.
 pub(super) fn accepts(headers: &HeaderMap, coding: &str) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|item| {
@@ -86,13 +86,23 @@ mod tests {
             ("deflate;q=0, gzip; q=1", true, false),
             ("gzip;q=0", false, false),
             ("gzip;q=0.000,br;q=0.1", false, true),
+            ("gzip;q=0, br;q=0, identity", false, false),
+            ("gzip;q=often", false, false),
+            ("identity", false, false),
+            ("identity;q=0, br", false, true),
             ("identity, *;q=0", false, false),
+            ("*", false, false),
+            ("gzip;q=0, *", false, false),
+            ("*;q=0, gzip", true, false),
             ("x-gzip", false, false),
             ("", false, false),
         ] {
             assert_eq!((accepts(&accepting(value), "gzip"), accepts(&accepting(value), "br")), (gzip, br), "{value}");
         }
         assert!(!accepts(&HeaderMap::new(), "gzip"));
+        let mut in_two_lines = accepting("deflate");
+        in_two_lines.append(ACCEPT_ENCODING, HeaderValue::from_static("br"));
+        assert!(accepts(&in_two_lines, "br"));
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
+use strum::VariantArray;
 
 use super::{example, pascal};
 use crate::error::{Error, Kind, MOST_ISSUES};
@@ -82,7 +83,7 @@ pub(super) fn responses() -> Map<String, Value> {
 /// The refusals of the error table, each with an example of every code it has.
 fn refusals() -> Map<String, Value> {
     let mut responses = Map::new();
-    for kind in Kind::ALL {
+    for kind in Kind::VARIANTS.iter().copied() {
         let (_, _, code, message) = kind.row();
         let response = responses.entry(refusal_name(kind)).or_insert_with(|| {
             let mut headers = vec!["X-Request-Id"];
@@ -111,7 +112,7 @@ fn refusals() -> Map<String, Value> {
 
 /// The schemas of what stands around `data`.
 pub(super) fn envelope_schemas() -> Map<String, Value> {
-    let types: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.row().1).collect();
+    let types: BTreeSet<_> = Kind::VARIANTS.iter().map(|kind| kind.row().1).collect();
     let number = json!({ "type": "integer", "minimum": 0 });
     let request_id = json!({ "type": "string", "format": "uuid", "description": "Unique per request." });
     let schemas = json!({

@@ -1,0 +1,82 @@
+//! Pre-check-in as a guest goes through it (contract: Guest interface; spec: Pre-check step).
+
+mod answers;
+mod messages;
+mod steps;
+mod submission;
+mod unasked;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::house::House;
+
+/// Additional questions: whether they drive (required); which car (required, if they drive); which bed; what extras
+/// (if they do not drive, or the beds are twins); and how old the child is (if a crib is wanted).
+struct Survey {
+    step: Uuid,
+    questions: Value,
+}
+
+/// What was chosen: questions, each with the places of its options.
+type Chosen = &'static [(usize, &'static [usize])];
+/// What was written: questions, each with a text.
+type Written = &'static [(usize, &'static str)];
+
+const DRIVE: usize = 0;
+const CAR: usize = 1;
+const BED: usize = 2;
+const EXTRAS: usize = 3;
+const AGE: usize = 4;
+
+impl Survey {
+    async fn build(house: &House<'_>) -> Self {
+        let drive = house.text(&[("en", "Will you drive?"), ("es", "¿Vienes en coche?")]).await;
+        let car = house.text(&[("en", "Which car?")]).await;
+        let bed = house.text(&[("en", "Which bed?"), ("fr", "Quel lit ?")]).await;
+        let double = house.text(&[("en", "Double"), ("es", "Doble"), ("fr", "Double, bien sûr")]).await;
+        let twins = house.text(&[("en", "Twins"), ("es", "Dos camas")]).await;
+        let (extras, crib) = (house.text(&[("en", "Extras?")]).await, house.text(&[("en", "Crib")]).await);
+        let sauna = house.text(&[("en", "Sauna")]).await;
+        let age = house.text(&[("en", "How old is the child?")]).await;
+        let when = |question: usize, option: usize| json!({ "questionIndex": question, "optionIndex": option });
+        let questions = json!([
+            { "kind": "yes_no", "textMlTextId": drive, "isRequired": true },
+            { "kind": "free_form_input", "textMlTextId": car, "isRequired": true, "conditions": [when(DRIVE, 0)] },
+            { "kind": "single_select", "textMlTextId": bed, "options": [{ "nameMlTextId": double }, { "nameMlTextId": twins }] },
+            { "kind": "multi_select", "textMlTextId": extras, "options": [{ "nameMlTextId": crib }, { "nameMlTextId": sauna }],
+              "conditions": [when(DRIVE, 1), when(BED, 1)] },
+            { "kind": "free_form_input", "textMlTextId": age, "conditions": [when(EXTRAS, 0)] },
+        ]);
+        let step = house.step("additional_questions", json!({ "questions": questions })).await;
+        let read = house.api.get(&format!("/precheck-steps/{step}")).await.data();
+        Self { step, questions: read["questions"].clone() }
+    }
+
+    fn question(&self, number: usize) -> &str {
+        self.questions[number]["id"].as_str().unwrap()
+    }
+
+    fn option(&self, number: usize, place: usize) -> &str {
+        self.questions[number]["options"][place]["id"].as_str().unwrap()
+    }
+
+    /// Answers from what was chosen, and what was written.
+    fn answers(&self, chosen: &[(usize, &[usize])], written: &[(usize, &str)]) -> Value {
+        let mut answers = json!({});
+        for (number, places) in chosen {
+            let ids: Vec<&str> = places.iter().map(|place| self.option(*number, *place)).collect();
+            answers[self.question(*number)] = json!({ "optionIds": ids });
+        }
+        for (number, text) in written {
+            answers[self.question(*number)] = json!({ "text": text });
+        }
+        answers
+    }
+
+    /// The numbers of the questions that a view of the step asks.
+    fn asked(&self, view: &Value) -> Vec<usize> {
+        let number = |question: &Value| (0..5).find(|number| question["id"] == self.question(*number)).unwrap();
+        view["questions"].as_array().unwrap().iter().map(number).collect()
+    }
+}

@@ -1,0 +1,122 @@
+//! A server that is killed again and again: what was acknowledged is there, once.
+//! `VESTIBULE_RELIABILITY_REQUESTS` makes it longer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::{Client, Heard, Process, assert_whole, number, on_each};
+
+/// How long a client that is let down goes on asking.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How far the clients of a server that is killed have come.
+#[derive(Default)]
+struct Course {
+    answered: AtomicUsize,
+    sent_again: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+impl Course {
+    /// Asks until there is an answer that stays, always with the same key.
+    async fn answered(&self, client: &Client, method: Method, path: &str, key: Option<&str>, body: Option<Value>) -> Heard {
+        let began = Instant::now();
+        loop {
+            if let Some(heard) = client.ask(method.clone(), path, key, body.clone()).await
+                && !heard.is_passing()
+            {
+                self.answered.fetch_add(1, Ordering::Relaxed);
+                return heard;
+            }
+            self.sent_again.fetch_add(1, Ordering::Relaxed);
+            assert!(began.elapsed() < PATIENCE, "no answer: {method} {path}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Creates manuals, reads and changes them, and reads them again. Their names with the id and the icon that were
+    /// acknowledged.
+    async fn write_and_read(self: Arc<Self>, client: Client, writer: usize) -> Vec<(String, Value, String)> {
+        let mut made = Vec::new();
+        while !self.is_over.load(Ordering::Relaxed) {
+            let name = format!("w{writer}-{}-", made.len());
+            let body = json!({ "nickname": name, "title": "Wi-Fi" });
+            let created = self.answered(&client, Method::POST, "/api/v1/portal-manuals", Some(&name), Some(body)).await;
+            assert_eq!(created.status, 201, "{}", created.body);
+            let id = created.body["data"]["id"].clone();
+            let icon = format!("icon-{}", made.len());
+            let (list, one) = (format!("/api/v1/portal-manuals?search={name}"), format!("/api/v1/portal-manuals/{}", id.as_str().unwrap()));
+            for change in [false, true] {
+                if change {
+                    let body = json!({ "data": { "iconName": icon } });
+                    let changed = self.answered(&client, Method::PATCH, &one, None, Some(body)).await;
+                    assert_eq!(changed.status, 200, "{}", changed.body);
+                }
+                let listed = self.answered(&client, Method::GET, &list, None, None).await;
+                assert_eq!(listed.status, 200, "{}", listed.body);
+                let rows = listed.body["data"].as_array().unwrap();
+                assert_eq!((rows.len(), &rows[0]["id"]), (1, &id), "what was acknowledged is read, by whichever process answers");
+                assert!(!change || rows[0]["iconName"] == icon.as_str(), "{}", rows[0]);
+            }
+            made.push((name, id, icon));
+        }
+        made
+    }
+}
+
+on_each! {
+    /// Reads and writes, and a server that is killed every second or so: what was acknowledged is there, what was sent again
+    /// with its key was applied once, and the first answer is still given to it.
+    async fn kills_lose_nothing_and_repeat_nothing(database_url: String) {
+        const WRITERS: usize = 16;
+        const KILLS: u64 = 3;
+        let (wanted, began) = (number("VESTIBULE_RELIABILITY_REQUESTS", 2_000), Instant::now());
+        let mut server = Process::start(&database_url);
+        let (client, course) = (Client::of(&server).await, Arc::new(Course::default()));
+        let mut writers = JoinSet::new();
+        for writer in 0..WRITERS {
+            writers.spawn(course.clone().write_and_read(client.clone(), writer));
+        }
+        let mut kills = 0;
+        while kills < KILLS || course.answered.load(Ordering::Relaxed) < wanted {
+            // A moment that differs from kill to kill and from run to run.
+            let noise = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(kills * 7_919) % 601;
+            tokio::time::sleep(Duration::from_millis(900 + noise)).await;
+            server.kill();
+            server.assert_sound();
+            server = Process::start(&database_url);
+            client.base.lock().unwrap().clone_from(&server.base);
+            kills += 1;
+        }
+        course.is_over.store(true, Ordering::Relaxed);
+        let made = writers.join_all().await.concat();
+
+        let manuals = client.manuals().await;
+        assert_eq!(manuals.len(), made.len(), "nothing is there that nobody asked for");
+        for (name, id, icon) in &made {
+            let row = manuals.get(name).unwrap_or_else(|| panic!("{name} was acknowledged"));
+            assert_eq!((&row["id"], row["iconName"].as_str()), (id, Some(icon.as_str())), "{name}");
+        }
+        // Every key once more: the answer that was given, and nothing new.
+        for some in made.chunks(WRITERS) {
+            for (again, (name, id, _)) in join_all(some.iter().map(|(name, ..)| client.create(name))).await.into_iter().zip(some) {
+                let again = again.unwrap();
+                assert_eq!((again.status, again.is_replay, &again.body["data"]["id"]), (201, true, id), "{name}");
+            }
+        }
+        assert_eq!(client.manuals().await.len(), made.len());
+        server.assert_sound();
+        assert_whole(&database_url);
+        let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+        eprintln!(
+            "{}: {} requests answered, {} times one was sent again, {kills} kills, {} manuals, {:.1} s",
+            database_url.split(':').next().unwrap(), count(&course.answered), count(&course.sent_again), made.len(), began.elapsed().as_secs_f64(),
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! Clients that send a byte at a time: they are let go, and others are answered meanwhile.
+
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::{Client, Process, sqlite_in};
+
+/// Says a byte at a time until the connection ends; how long that took.
+async fn dribble(address: String, beginning: String, byte: &'static [u8]) -> Duration {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let began = Instant::now();
+    stream.write_all(beginning.as_bytes()).await.unwrap();
+    let (mut from, mut to) = stream.split();
+    let mut bytes = [0; 1024];
+    loop {
+        let told = tokio::time::timeout(Duration::from_millis(250), from.read(&mut bytes)).await;
+        let is_over = match told {
+            Ok(read) => !matches!(read, Ok(1..)),
+            Err(_) => to.write_all(byte).await.is_err(),
+        };
+        if is_over {
+            return began.elapsed();
+        }
+    }
+}
+
+/// Others are answered at once while a hundred slow clients hold their connections, which end when they should.
+async fn slow_clients_end(beginning: impl Fn(&Client) -> String, byte: &'static [u8], from: u64, to: u64) {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Process::start(&sqlite_in(directory.path()));
+    let client = Client::of(&server).await;
+    let mut slow = JoinSet::new();
+    for _ in 0..100 {
+        slow.spawn(dribble(server.address().to_owned(), beginning(&client), byte));
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for number in 0..50 {
+        let began = Instant::now();
+        assert_eq!(client.create(&format!("meanwhile {number}")).await.unwrap().status, 201);
+        assert_eq!(client.get("/api/v1/portals").await.unwrap().status, 200);
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    }
+    let (from, to) = (Duration::from_secs(from), Duration::from_secs(to));
+    for lasted in slow.join_all().await {
+        assert!((from..to).contains(&lasted), "{lasted:?}");
+    }
+    server.assert_sound();
+}
+
+/// Each byte comes soon after the last; the deadline is for all of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn headers_that_come_byte_by_byte_are_not_waited_for() {
+    slow_clients_end(|_| "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ".to_owned(), b"x", 9, 13).await;
+}
+
+/// The same of a body.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "waits for the thirty seconds that a body may take; `just soak` runs it"]
+async fn bodies_that_come_byte_by_byte_are_not_waited_for() {
+    let beginning = |client: &Client| {
+        let token = &client.token;
+        format!(
+            "POST /api/v1/portal-manuals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n"
+        )
+    };
+    slow_clients_end(beginning, b" ", 29, 34).await;
+}

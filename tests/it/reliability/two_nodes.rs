@@ -1,0 +1,97 @@
+//! Two nodes on one PostgreSQL are as exact as one. `process.rs` has portals' names and keys, `redis.rs` rate limits,
+//! `crash.rs` deliveries.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{Client, Process, fresh_postgres};
+
+/// Two processes on one PostgreSQL, and a client of each with the same key.
+async fn two_nodes() -> Option<([Process; 2], [Client; 2])> {
+    let database_url = fresh_postgres().await?;
+    let nodes = [Process::start(&database_url), Process::start(&database_url)];
+    let one = Client::of(&nodes[0]).await;
+    let two = Client { base: Arc::new(Mutex::new(nodes[1].base.clone())), ..one.clone() };
+    Some((nodes, [one, two]))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_hundred_subscriptions_are_enough_for_two_nodes() {
+    let Some((nodes, clients)) = two_nodes().await else { return };
+    let subscribing = (0..130).map(|number| {
+        let client = &clients[number % 2];
+        let body = json!({ "event": "task.created", "targetUrl": format!("https://hooks.invalid/{number}") });
+        async move { client.ask(Method::POST, "/api/v1/webhook-subscriptions", None, Some(body)).await.unwrap().status }
+    });
+    let statuses = join_all(subscribing).await;
+    let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
+    assert_eq!((count(201), count(409)), (100, 30), "{statuses:?}");
+    for client in &clients {
+        let listed = client.get("/api/v1/webhook-subscriptions").await.unwrap();
+        assert_eq!(listed.body["data"].as_array().unwrap().len(), 100);
+    }
+    for node in &nodes {
+        node.assert_sound();
+    }
+}
+
+/// Each key is sent to both nodes four times at once: one request is applied, and whoever is answered 201 is told of that one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_key_is_applied_once_by_two_nodes() {
+    let Some((nodes, clients)) = two_nodes().await else { return };
+    for round in 0..8 {
+        let name = |number: usize| format!("raced {round} {}", number / 8);
+        let sent = (0..64).map(|number| {
+            let (client, name) = (&clients[number % 2], name(number));
+            async move { client.create(&name).await.unwrap() }
+        });
+        let mut ids: HashMap<String, Value> = HashMap::new();
+        for (number, heard) in join_all(sent).await.into_iter().enumerate() {
+            assert!(heard.status == 201 || heard.is_passing(), "{} {}", heard.status, heard.body);
+            if heard.status == 201 {
+                let id = heard.body["data"]["id"].clone();
+                assert_eq!(*ids.entry(name(number)).or_insert_with(|| id.clone()), id);
+            }
+        }
+        assert_eq!(ids.len(), 8, "each was applied");
+    }
+    for client in &clients {
+        assert_eq!(client.manuals().await.len(), 64);
+    }
+    for node in &nodes {
+        node.assert_sound();
+    }
+}
+
+/// The default is moved from portal to portal on both nodes at once: after each write there is exactly one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_nodes_have_one_default_at_any_moment() {
+    let Some((nodes, clients)) = two_nodes().await else { return };
+    let mut ids = Vec::new();
+    for number in 0..6 {
+        let body = json!({ "name": format!("Portal {number}"), "isDefault": true });
+        let made = clients[number % 2].ask(Method::POST, "/api/v1/portals", None, Some(body)).await.unwrap();
+        ids.push(made.body["data"]["id"].as_str().unwrap().to_owned());
+    }
+    let moving = (0..48).map(|number| {
+        let (client, path) = (&clients[number % 2], format!("/api/v1/portals/{}", ids[number % ids.len()]));
+        async move { client.ask(Method::PATCH, &path, None, Some(json!({ "data": { "isDefault": true } }))).await.unwrap().status }
+    });
+    let looking = (0..48).map(|number| {
+        let client = &clients[number % 2];
+        async move {
+            let listed = client.get("/api/v1/portals").await.unwrap();
+            listed.body["data"].as_array().unwrap().iter().filter(|row| row["isDefault"] == true).count()
+        }
+    });
+    let (statuses, defaults) = tokio::join!(join_all(moving), join_all(looking));
+    assert!(statuses.iter().all(|status| *status == 200), "{statuses:?}");
+    assert!(defaults.iter().all(|count| *count == 1), "{defaults:?}");
+    for node in &nodes {
+        node.assert_sound();
+    }
+}

@@ -1,0 +1,146 @@
+//! A house with a stay in it, and its guest.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{Answer, Api, App, Org};
+
+/// A flat in a group and with a tag, the organization's default portal, and a stay in the flat.
+pub struct House<'a> {
+    pub org: Org<'a>,
+    pub api: Api,
+    pub group: Uuid,
+    pub tag: Uuid,
+    pub flat: Uuid,
+    pub portal: Uuid,
+    pub stay: Uuid,
+    pub token: String,
+}
+
+impl<'a> House<'a> {
+    pub async fn build(app: &'a App) -> Self {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (group, tag) = (org.group().await, org.tag().await);
+        let flat = org.property(Some(group), &[tag]).await;
+        let portal = id(&api.post("/portals", json!({ "name": "Casa", "isDefault": true })).await.data()["id"]);
+        let stay = org.reservation(Some(flat)).await;
+        let token = org.stay_token(stay).await;
+        Self { org, api, group, tag, flat, portal, stay, token }
+    }
+
+    /// An active step of a type, assigned to nothing.
+    pub async fn idle_step(&self, step_type: &str, more: Value) -> Uuid {
+        let needed = match step_type {
+            "agreement" => json!({ "contractTemplateText": "No parties." }),
+            "additional_questions" => {
+                json!({ "questions": [{ "kind": "free_form_input", "textMlTextId": self.text(&[("en", "When?")]).await }] })
+            }
+            "mandatory_fee" => json!({ "feeProductIds": [self.org.record("fee_product", json!({ "name": "Linen" })).await] }),
+            "background_check" => {
+                json!({ "backgroundCheckAccountId": self.org.record("background_check_account", json!({ "name": "Checks" })).await })
+            }
+            _ => json!({}),
+        };
+        let fields = with(with(json!({ "stepType": step_type, "nickname": step_type, "isActive": true }), needed), more);
+        // Each step is younger than the one before.
+        self.org.app.clock.advance(Duration::from_millis(1));
+        id(&self.api.post("/precheck-steps", fields).await.data()["id"])
+    }
+
+    /// An active step of a type, assigned to the flat.
+    pub async fn step(&self, step_type: &str, more: Value) -> Uuid {
+        let step = self.idle_step(step_type, more).await;
+        self.scopes("add", "precheck_step", step, json!({ "propertyIds": [self.flat] })).await;
+        step
+    }
+
+    /// Adds or removes assignments.
+    pub async fn scopes(&self, change: &str, entity_type: &str, entity: Uuid, targets: Value) {
+        let body = with(json!({ "entityType": entity_type, "entityId": entity }), targets);
+        self.api.post(&format!("/entity-scopes/{change}"), body).await.data();
+    }
+
+    pub async fn update(&self, step: Uuid, data: Value) -> Answer {
+        self.api.patch(&format!("/precheck-steps/{step}"), json!({ "data": data })).await
+    }
+
+    pub async fn update_portal(&self, portal: Uuid, data: Value) {
+        self.api.patch(&format!("/portals/{portal}"), json!({ "data": data })).await.data();
+    }
+
+    /// A text for questions, in these languages.
+    pub async fn text(&self, texts: &[(&str, &str)]) -> Uuid {
+        let (language, text) = texts[0];
+        let body = json!({ "sourceTable": "precheck_question", "language": language, "text": text });
+        let created = id(&self.api.post("/translations", body).await.data()["id"]);
+        for (language, text) in &texts[1..] {
+            self.api.ok(Method::PUT, &format!("/translations/{created}/entries/{language}"), Some(json!({ "text": text }))).await;
+        }
+        created
+    }
+
+    pub async fn precheckin(&self) -> Value {
+        self.org.app.stay(&self.token, "").await.data()["precheckin"].clone()
+    }
+
+    pub async fn status(&self) -> String {
+        self.precheckin().await["status"].as_str().unwrap().to_owned()
+    }
+
+    /// A step as the guest sees it, in a language.
+    pub async fn step_view(&self, step: Uuid, language: &str) -> Value {
+        let view = self.org.app.stay(&self.token, &format!("?language={language}")).await.data();
+        let steps = view["precheckin"]["steps"].as_array().unwrap();
+        steps.iter().find(|row| id(&row["id"]) == step).cloned().unwrap()
+    }
+
+    pub async fn guest(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        guest(self.org.app, &self.token, method, path, body).await
+    }
+
+    pub async fn answer(&self, step: Uuid, answers: Value) -> Answer {
+        self.guest(Method::PUT, &format!("/steps/{step}"), Some(json!({ "answers": answers }))).await
+    }
+
+    pub async fn submit(&self) -> Answer {
+        self.guest(Method::POST, "/submit", None).await
+    }
+
+    pub async fn say(&self, text: &str) -> Answer {
+        self.guest(Method::POST, "/messages", Some(json!({ "text": text }))).await
+    }
+
+    /// What the platform reads of the stay.
+    pub async fn handed_in(&self) -> Value {
+        let path = self.org.path(&format!("/reservations/{}/precheckin", self.stay));
+        self.org.app.platform().get(&path).await.data()
+    }
+}
+
+/// A request to the guest interface.
+pub async fn guest(app: &App, token: &str, method: Method, path: &str, body: Option<Value>) -> Answer {
+    let request = app.http.request(method, format!("{}/guest/v1/stays/{token}{path}", app.base));
+    Answer::of(match body {
+        Some(body) => request.json(&body),
+        None => request,
+    })
+    .await
+}
+
+pub fn with(mut fields: Value, more: Value) -> Value {
+    let (Value::Object(all), Value::Object(more)) = (&mut fields, more) else { panic!("both are objects") };
+    all.extend(more);
+    fields
+}
+
+pub fn id(value: &Value) -> Uuid {
+    value.as_str().unwrap().parse().unwrap()
+}
+
+pub fn ids(rows: &Value) -> Vec<Uuid> {
+    rows.as_array().unwrap().iter().map(|row| id(&row["id"])).collect()
+}
