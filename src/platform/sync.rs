@@ -259,14 +259,14 @@ fn named(kind: Kind, data: &Object) -> BTreeSet<(Kind, Uuid)> {
 
 /// A record's data, and what hangs on it.
 #[derive(Debug, Clone)]
-struct Standing {
+struct RecordState {
     data: Object,
     property_id: Option<Uuid>,
     created_at: Moment,
     updated_at: Moment,
 }
 
-impl Standing {
+impl RecordState {
     fn new(kind: Kind, id: Uuid, data: Object, created_at: Moment, updated_at: Moment) -> Self {
         let property_id = if kind == Kind::Property { Some(id) } else { named_property(&data) };
         Self { data, property_id, created_at, updated_at }
@@ -279,7 +279,7 @@ struct Slot {
     /// Since when it is in the database, and what it names there.
     stored: Option<(Moment, BTreeSet<(Kind, Uuid)>)>,
     /// As it stands now, while the batch is applied.
-    now: Option<Standing>,
+    now: Option<RecordState>,
     /// Whether that is to be written.
     is_changed: bool,
     /// Whether it has been removed on the way: what is there now, if anything, is another.
@@ -346,12 +346,12 @@ impl Batch {
         };
         let created_at = Moment(row.get(3)?);
         let stored = Some((created_at, named(kind, &data)));
-        let now = Some(Standing { data, property_id: row.get(1)?, created_at, updated_at: Moment(row.get(4)?) });
+        let now = Some(RecordState { data, property_id: row.get(1)?, created_at, updated_at: Moment(row.get(4)?) });
         self.slots.insert((kind, id), Slot { stored, now, ..Slot::default() });
         Ok(())
     }
 
-    fn standing(&self, kind: Kind, id: Uuid) -> Option<&Standing> {
+    fn standing(&self, kind: Kind, id: Uuid) -> Option<&RecordState> {
         self.slots.get(&(kind, id))?.now.as_ref()
     }
 
@@ -380,7 +380,7 @@ impl Batch {
         let now = context.now();
         let created_at = before.as_ref().map_or(Moment(now), |before| before.created_at);
         let updated_at = before.as_ref().map_or(Moment(now), |before| before.updated_at.advanced_to(now));
-        let after = Standing::new(kind, id, data, created_at, updated_at);
+        let after = RecordState::new(kind, id, data, created_at, updated_at);
         // Where something is wrong nothing will be applied; what is left to find out is what else is.
         if self.issues.is_empty() {
             self.follow_up(now, (kind, id), before.as_ref(), &after, fires)?;
@@ -434,7 +434,7 @@ impl Batch {
                 _ => {}
             }
         }
-        *standing = Standing::new(kind, id, data, standing.created_at, standing.updated_at.advanced_to(now));
+        *standing = RecordState::new(kind, id, data, standing.created_at, standing.updated_at.advanced_to(now));
         slot.is_changed = true;
     }
 
@@ -443,8 +443,8 @@ impl Batch {
         &mut self,
         now: Timestamp,
         (kind, id): (Kind, Uuid),
-        before: Option<&Standing>,
-        after: &Standing,
+        before: Option<&RecordState>,
+        after: &RecordState,
         fires: bool,
     ) -> Result<()> {
         if !fires && !events::has_timers(kind) {
@@ -481,7 +481,7 @@ impl Batch {
         let mut relinked: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
         for ((kind, id), slot) in written {
             let Slot { stored, now, was_removed, .. } = slot;
-            let Some(Standing { data, property_id, created_at, updated_at }) = now else { continue };
+            let Some(RecordState { data, property_id, created_at, updated_at }) = now else { continue };
             let stored = stored.filter(|_| !was_removed);
             let names = named(kind, &data);
             if stored.is_none() {

@@ -9,10 +9,13 @@ use super::Kind;
 /// Does away with what hangs on records of a kind that are gone.
 pub(crate) struct OnGone(pub fn(&mut Context<'_, '_>, Kind, &[Uuid]) -> Result<()>);
 
+/// A thing, and a record that it links and that is gone.
+pub(crate) type Gone = (Uuid, Kind, Uuid);
+
 /// Things that link records, and are told which of these are gone.
 pub(crate) struct Linking {
     /// What their links are filed under.
     pub filed_as: &'static str,
     /// Takes out of things what links records that are gone: which thing, and which record.
-    pub forget: fn(&mut Context<'_, '_>, &[(Uuid, Kind, Uuid)]) -> Result<()>,
+    pub forget: fn(&mut Context<'_, '_>, &[Gone]) -> Result<()>,
 }

@@ -177,90 +177,10 @@ impl Kind {
     /// The fields that must be there, and every field with the JSON Schema of its value, which says what it is for.
     fn fields(self) -> (Vec<&'static str>, Value) {
         match self {
-            Self::Property => (
-                vec!["name", "timezone", "country"],
-                json!({
-                    "name": said(text(), "What the property is called; may be empty."),
-                    "timezone": said(
-                        json!({ "type": "string", "format": "time-zone" }),
-                        "IANA time zone, such as `Europe/Madrid`; dates and times of its stays are read in it.",
-                    ),
-                    "country": said(json!({ "type": "string", "format": "country" }), "Country it is in, as a two-letter code such as `ES`."),
-                    "propertyGroupId": said(or_null(id()), "Id of the one group it belongs to; null: none."),
-                    "tagIds": said(
-                        or_null(json!({ "type": "array", "items": id(), "maxItems": 1000 })),
-                        "Ids of the tags it has; null is as good as none.",
-                    ),
-                    "address": said(
-                        json!({ "type": ["string", "object", "null"] }),
-                        "Where it is, in one text or in parts of the platform's own; guests see it.",
-                    ),
-                    "checkInTime": said(
-                        or_null(time_of_day()),
-                        "Time of day from which guests may come, in its time zone. Null counts as the start of the day.",
-                    ),
-                    "checkOutTime": said(
-                        or_null(time_of_day()),
-                        "Time of day by which guests must have left, in its time zone. Null counts as the end of the day.",
-                    ),
-                    "latitude": said(
-                        or_null(json!({ "type": "number", "minimum": -90, "maximum": 90 })),
-                        "Degrees north of the equator, negative to the south.",
-                    ),
-                    "longitude": said(
-                        or_null(json!({ "type": "number", "minimum": -180, "maximum": 180 })),
-                        "Degrees east of Greenwich, negative to the west.",
-                    ),
-                    "photoUrl": said(
-                        or_null(json!({ "type": "string", "format": "https-url", "maxLength": 2048 })),
-                        "Address of a photo of it, an absolute https URL.",
-                    ),
-                    "wifiName": said(or_null(text()), "Name of its wireless network."),
-                    "wifiPassword": said(
-                        or_null(text()),
-                        "Password of its wireless network. No read of the public interface returns it, and no webhook.",
-                    ),
-                    "customFields": { "description": "A text or a number for each custom field, by its id." },
-                }),
-            ),
-            Self::Reservation => (
-                vec!["propertyId", "status", "channel", "bookedAt", "checkIn", "checkOut", "guest"],
-                json!({
-                    "propertyId": said(or_null(id()), "Id of the property that is stayed in; null while it is not known."),
-                    "status": said(
-                        one_of(ReservationStatus::VARIANTS),
-                        "Where the reservation stands; guests of a cancelled one are shown no steps and no manuals.",
-                    ),
-                    "channel": said(
-                        json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
-                        "Identifier of the booking channel, such as `direct`; rules of steps and manuals name it.",
-                    ),
-                    "bookedAt": said(timestamp(), "When it was booked; lead times count from it."),
-                    "checkIn": said(date(), "The first day of the stay."),
-                    "checkOut": said(date(), "The day on which the guests leave."),
-                    "guest": {
-                        "type": "object",
-                        "description": "The guest who booked.",
-                        "properties": {
-                            "firstName": said(or_null(text()), "Given name of the guest."),
-                            "lastName": said(or_null(text()), "Family name of the guest."),
-                            "email": said(or_null(text()), "The guest's mail address."),
-                            "phone": said(or_null(text()), "The guest's phone number."),
-                            "language": said(
-                                or_null(json!({ "type": "string", "format": "language" })),
-                                "Language the guest is addressed in, as a BCP 47 tag. Null: English.",
-                            ),
-                        },
-                    },
-                    "isReturningGuest": said(or_null(flag()), "Whether the guest stayed before; some steps pass over those. Null: no."),
-                    "adults": said(or_null(count()), "How many adults come; null while it is not known."),
-                    "children": said(or_null(count()), "How many children come; null while it is not known."),
-                    "verificationStatus": said(
-                        or_null(one_of(VerificationStatus::VARIANTS)),
-                        "How far the guest's identity has been verified; rules of manuals look at it. Null: `unverified`.",
-                    ),
-                }),
-            ),
+            Self::Property => (vec!["name", "timezone", "country"], property_fields()),
+            Self::Reservation => {
+                (vec!["propertyId", "status", "channel", "bookedAt", "checkIn", "checkOut", "guest"], reservation_fields())
+            }
             Self::Task => (
                 vec!["propertyId", "title", "status"],
                 json!({
@@ -290,32 +210,7 @@ impl Kind {
                     ),
                 }),
             ),
-            Self::Review => (
-                vec!["propertyId", "source", "submittedAt"],
-                json!({
-                    "propertyId": said(id(), "Id of the property that the review is about."),
-                    "source": said(
-                        one_of(&["portal_survey", "pms"]),
-                        "Where it was given: the guest portal's survey, or a property-management system.",
-                    ),
-                    "submittedAt": said(timestamp(), "When the guest gave the review."),
-                    "reservationId": said(or_null(id()), "Id of the reservation that it is about; null where that is not known."),
-                    "overallRating": said(or_null(rating()), "The rating as a whole, from 1 to 5; null where none was given."),
-                    "categoryRatings": said(
-                        json!({ "type": ["object", "null"], "additionalProperties": or_null(rating()) }),
-                        "A rating from 1 to 5 for each category, by its name; null where none was given.",
-                    ),
-                    "publicText": said(or_null(long_text()), "What the guest wrote for everyone, up to 20,000 characters."),
-                    "privateReview": said(
-                        or_null(long_text()),
-                        "What the guest wrote for the host alone, up to 20,000 characters. Returned only to those who hold `view_analytics`.",
-                    ),
-                    "photoKeys": said(
-                        json!({ "type": ["array", "null"], "items": { "type": "string" }, "maxItems": 100 }),
-                        "Where the guest's photos lie, at most 100. Reads return short-lived `photoUrls` in their place.",
-                    ),
-                }),
-            ),
+            Self::Review => (vec!["propertyId", "source", "submittedAt"], review_fields()),
             Self::Workflow => (
                 vec!["name"],
                 json!({
@@ -614,6 +509,119 @@ pub struct Device {
     /// Whether its vendor's reconnects are reported without delay.
     #[serde(default)]
     pub reconnects_at_once: Option<bool>,
+}
+
+/// The fields of a property.
+fn property_fields() -> Value {
+    json!({
+        "name": said(text(), "What the property is called; may be empty."),
+        "timezone": said(
+            json!({ "type": "string", "format": "time-zone" }),
+            "IANA time zone, such as `Europe/Madrid`; dates and times of its stays are read in it.",
+        ),
+        "country": said(json!({ "type": "string", "format": "country" }), "Country it is in, as a two-letter code such as `ES`."),
+        "propertyGroupId": said(or_null(id()), "Id of the one group it belongs to; null: none."),
+        "tagIds": said(
+            or_null(json!({ "type": "array", "items": id(), "maxItems": 1000 })),
+            "Ids of the tags it has; null is as good as none.",
+        ),
+        "address": said(
+            json!({ "type": ["string", "object", "null"] }),
+            "Where it is, in one text or in parts of the platform's own; guests see it.",
+        ),
+        "checkInTime": said(
+            or_null(time_of_day()),
+            "Time of day from which guests may come, in its time zone. Null counts as the start of the day.",
+        ),
+        "checkOutTime": said(
+            or_null(time_of_day()),
+            "Time of day by which guests must have left, in its time zone. Null counts as the end of the day.",
+        ),
+        "latitude": said(
+            or_null(json!({ "type": "number", "minimum": -90, "maximum": 90 })),
+            "Degrees north of the equator, negative to the south.",
+        ),
+        "longitude": said(
+            or_null(json!({ "type": "number", "minimum": -180, "maximum": 180 })),
+            "Degrees east of Greenwich, negative to the west.",
+        ),
+        "photoUrl": said(
+            or_null(json!({ "type": "string", "format": "https-url", "maxLength": 2048 })),
+            "Address of a photo of it, an absolute https URL.",
+        ),
+        "wifiName": said(or_null(text()), "Name of its wireless network."),
+        "wifiPassword": said(
+            or_null(text()),
+            "Password of its wireless network. No read of the public interface returns it, and no webhook.",
+        ),
+        "customFields": { "description": "A text or a number for each custom field, by its id." },
+    })
+}
+
+/// The fields of a reservation.
+fn reservation_fields() -> Value {
+    json!({
+        "propertyId": said(or_null(id()), "Id of the property that is stayed in; null while it is not known."),
+        "status": said(
+            one_of(ReservationStatus::VARIANTS),
+            "Where the reservation stands; guests of a cancelled one are shown no steps and no manuals.",
+        ),
+        "channel": said(
+            json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
+            "Identifier of the booking channel, such as `direct`; rules of steps and manuals name it.",
+        ),
+        "bookedAt": said(timestamp(), "When it was booked; lead times count from it."),
+        "checkIn": said(date(), "The first day of the stay."),
+        "checkOut": said(date(), "The day on which the guests leave."),
+        "guest": {
+            "type": "object",
+            "description": "The guest who booked.",
+            "properties": {
+                "firstName": said(or_null(text()), "Given name of the guest."),
+                "lastName": said(or_null(text()), "Family name of the guest."),
+                "email": said(or_null(text()), "The guest's mail address."),
+                "phone": said(or_null(text()), "The guest's phone number."),
+                "language": said(
+                    or_null(json!({ "type": "string", "format": "language" })),
+                    "Language the guest is addressed in, as a BCP 47 tag. Null: English.",
+                ),
+            },
+        },
+        "isReturningGuest": said(or_null(flag()), "Whether the guest stayed before; some steps pass over those. Null: no."),
+        "adults": said(or_null(count()), "How many adults come; null while it is not known."),
+        "children": said(or_null(count()), "How many children come; null while it is not known."),
+        "verificationStatus": said(
+            or_null(one_of(VerificationStatus::VARIANTS)),
+            "How far the guest's identity has been verified; rules of manuals look at it. Null: `unverified`.",
+        ),
+    })
+}
+
+/// The fields of a review.
+fn review_fields() -> Value {
+    json!({
+        "propertyId": said(id(), "Id of the property that the review is about."),
+        "source": said(
+            one_of(&["portal_survey", "pms"]),
+            "Where it was given: the guest portal's survey, or a property-management system.",
+        ),
+        "submittedAt": said(timestamp(), "When the guest gave the review."),
+        "reservationId": said(or_null(id()), "Id of the reservation that it is about; null where that is not known."),
+        "overallRating": said(or_null(rating()), "The rating as a whole, from 1 to 5; null where none was given."),
+        "categoryRatings": said(
+            json!({ "type": ["object", "null"], "additionalProperties": or_null(rating()) }),
+            "A rating from 1 to 5 for each category, by its name; null where none was given.",
+        ),
+        "publicText": said(or_null(long_text()), "What the guest wrote for everyone, up to 20,000 characters."),
+        "privateReview": said(
+            or_null(long_text()),
+            "What the guest wrote for the host alone, up to 20,000 characters. Returned only to those who hold `view_analytics`.",
+        ),
+        "photoKeys": said(
+            json!({ "type": ["array", "null"], "items": { "type": "string" }, "maxItems": 100 }),
+            "Where the guest's photos lie, at most 100. Reads return short-lived `photoUrls` in their place.",
+        ),
+    })
 }
 
 #[cfg(test)]

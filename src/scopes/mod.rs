@@ -75,12 +75,15 @@ pub(crate) struct Assignable {
     pub needs: Option<Permission>,
 }
 
+/// What things are called; none for what has no name.
+pub(crate) type Names = Vec<(Uuid, Option<String>)>;
+
 /// What things can be assigned to besides records, as the chapter that has it says.
 pub(crate) struct TargetSource {
     /// Which it is.
     pub kind: TargetKind,
     /// The names of some of these.
-    pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Vec<(Uuid, Option<String>)>>,
+    pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Names>,
     /// Whether all of these are there.
     pub all_exist: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<bool>,
 }
@@ -187,7 +190,7 @@ impl Scopes {
 }
 
 /// The names of targets of a kind.
-fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<Vec<(Uuid, Option<String>)>> {
+fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<Names> {
     match kind.record() {
         Some(record) => record_names(context, record, ids),
         None => (TargetSource::of(context, kind)?.names)(context, ids),

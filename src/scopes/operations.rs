@@ -78,7 +78,7 @@ impl WhatTo {
 
 /// What a write does with the assignments sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum WriteMode {
     Replace,
     Add,
     Remove,
@@ -99,21 +99,21 @@ impl WriteScopes {
 
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
-    let write = |id, path, summary, change| {
+    let write = |id, path, summary, mode| {
         Operation::public(id, Method::POST, path, Needs::Permission(ModifyProperties))
             .summary(summary)
             .destructive()
             .rules(|input: WhatTo, _| Findings::sent(input.issue()))
-            .run(move |context, input: WriteScopes| write(context, &input, change))
+            .run(move |context, input: WriteScopes| write(context, &input, mode))
     };
     vec![
         Operation::public("listEntityScopes", Method::GET, "/entity-scopes", Needs::Permission(ViewProperties))
             .summary("Read what a step, manual or portal is assigned to")
             .kept(Basis::Configuration)
             .run(list),
-        write("updateEntityScopes", "/entity-scopes", "Replace every assignment with the arrays sent", Change::Replace),
-        write("addEntityScopes", "/entity-scopes/add", "Add assignments, keep the rest", Change::Add),
-        write("removeEntityScopes", "/entity-scopes/remove", "Remove assignments, keep the rest", Change::Remove),
+        write("updateEntityScopes", "/entity-scopes", "Replace every assignment with the arrays sent", WriteMode::Replace),
+        write("addEntityScopes", "/entity-scopes/add", "Add assignments, keep the rest", WriteMode::Add),
+        write("removeEntityScopes", "/entity-scopes/remove", "Remove assignments, keep the rest", WriteMode::Remove),
     ]
 }
 
@@ -122,25 +122,25 @@ fn list(context: &mut Context<'_, '_>, input: OfEntity) -> Result<Scopes> {
     Scopes::visible(context, input.entity_type, input.entity_id, &coverage)
 }
 
-fn write(context: &mut Context<'_, '_>, input: &WriteScopes, change: Change) -> Result<Scopes> {
+fn write(context: &mut Context<'_, '_>, input: &WriteScopes, mode: WriteMode) -> Result<Scopes> {
     let entity = assignable(context, input.entity_type)?;
     (entity.check)(context, input.entity_id)?;
     let coverage = Coverage::load(context)?;
     let sent = input.targets();
-    check_targets(context, &sent, change, &coverage)?;
+    check_targets(context, &sent, mode, &coverage)?;
     if let Some(permission) = entity.needs {
         context.require(permission)?;
     }
     let stored: BTreeSet<Target> = targets(context, input.entity_type, input.entity_id)?.into_iter().collect();
-    let leaves: Vec<Target> = match change {
-        Change::Replace => stored.difference(&sent).filter(|(kind, id)| coverage.is_writable(*kind, *id)).copied().collect(),
-        Change::Remove => stored.intersection(&sent).copied().collect(),
-        Change::Add => Vec::new(),
+    let leaves: Vec<Target> = match mode {
+        WriteMode::Replace => stored.difference(&sent).filter(|(kind, id)| coverage.is_writable(*kind, *id)).copied().collect(),
+        WriteMode::Remove => stored.intersection(&sent).copied().collect(),
+        WriteMode::Add => Vec::new(),
     };
     for (kind, ids) in by_kind(leaves) {
         remove(context, input.entity_type, input.entity_id, kind, &ids)?;
     }
-    if change != Change::Remove {
+    if mode != WriteMode::Remove {
         for (kind, ids) in by_kind(sent.difference(&stored).copied()) {
             if (input.entity_type, kind) == (EntityType::PortalSettings, TargetKind::Property) {
                 assign_portal(context, input.entity_id, &ids)?;
@@ -168,8 +168,8 @@ fn assignable(context: &Context<'_, '_>, entity_type: EntityType) -> Result<&'st
 
 /// 404 for a target that is not there or not writable. Removing what is not there changes nothing, but for a limited
 /// caller an id must not tell whether it exists.
-fn check_targets(context: &mut Context<'_, '_>, sent: &BTreeSet<Target>, change: Change, coverage: &Coverage) -> Result<()> {
-    let may_be_missing = change == Change::Remove && !context.reach().is_limited();
+fn check_targets(context: &mut Context<'_, '_>, sent: &BTreeSet<Target>, mode: WriteMode, coverage: &Coverage) -> Result<()> {
+    let may_be_missing = mode == WriteMode::Remove && !context.reach().is_limited();
     for (kind, ids) in by_kind(sent.iter().copied()) {
         let is_fine = ids.iter().all(|id| coverage.is_writable(kind, *id)) && (may_be_missing || are_there(context, kind, ids)?);
         if !is_fine {

@@ -79,7 +79,7 @@ pub(crate) fn undescribed(schema: &Value, named: &Map<String, Value>, path: &str
             collect(inner, named, path, &BTreeSet::new(), found);
         }
         let beside = beside.iter().copied().chain(fields.iter().map(|(name, _)| *name)).collect();
-        let shapes = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(|keyword| schema[keyword].as_array()).flatten();
+        let shapes = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema[keyword].as_array()).flatten();
         for branch in shapes.chain(["then", "else"].iter().filter_map(|keyword| schema.get(keyword))) {
             collect(branch, named, path, &beside, found);
         }

@@ -88,11 +88,11 @@ impl Delivery {
     }
 
     /// What the attempt that was noted last came to. `fraction` is the jitter, from 0 to 1.
-    pub(super) fn outcome(&self, answer: &Answer, base: Duration, fraction: f64) -> Outcome {
+    pub(super) fn outcome(&self, answer: &Reply, base: Duration, fraction: f64) -> AttemptOutcome {
         if self.told.is_ping() {
-            return Outcome::of_ping(answer);
+            return AttemptOutcome::of_ping(answer);
         }
-        Outcome::of(answer, self.attempts.len().saturating_sub(self.earlier), base, fraction)
+        AttemptOutcome::of(answer, self.attempts.len().saturating_sub(self.earlier), base, fraction)
     }
 }
 
@@ -131,7 +131,7 @@ pub enum Status {
 
 /// What came back from a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum Reply {
     /// An HTTP status.
     Status(u16),
     /// Nothing: the target leads into a private network, so nothing was sent.
@@ -140,7 +140,7 @@ pub(super) enum Answer {
     Nothing(String),
 }
 
-impl Answer {
+impl Reply {
     /// As the log of attempts has it.
     pub(super) fn attempt(&self, attempted_at: Moment, duration: Duration) -> Attempt {
         let (status_code, error) = match self {
@@ -157,7 +157,7 @@ impl Answer {
 /// What an attempt came to, and as what it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
-pub(super) enum Outcome {
+pub(super) enum AttemptOutcome {
     /// The receiver took it.
     Delivered,
     /// The receiver wants to hear no more: the subscription goes.
@@ -174,20 +174,20 @@ pub(super) enum Outcome {
     Pinged(Status),
 }
 
-impl Outcome {
+impl AttemptOutcome {
     /// What a ping came to. It is tried once and counts as nothing, not even where the receiver wants to hear no more.
-    fn of_ping(answer: &Answer) -> Self {
-        Self::Pinged(if matches!(answer, Answer::Status(200..=299)) { Status::Delivered } else { Status::Failed })
+    fn of_ping(answer: &Reply) -> Self {
+        Self::Pinged(if matches!(answer, Reply::Status(200..=299)) { Status::Delivered } else { Status::Failed })
     }
 
     /// What the attempt whose number is `attempt`, counted from 1, came to. `fraction` is the jitter, from 0 to 1.
-    fn of(answer: &Answer, attempt: usize, base: Duration, fraction: f64) -> Self {
+    fn of(answer: &Reply, attempt: usize, base: Duration, fraction: f64) -> Self {
         match answer {
-            Answer::Status(200..=299) => Self::Delivered,
-            Answer::Status(410) => Self::Gone,
-            Answer::Private => Self::Private,
-            Answer::Status(_) | Answer::Nothing(_) if attempt < MAX_ATTEMPTS => Self::Retry(backoff(base, attempt, fraction)),
-            Answer::Status(_) | Answer::Nothing(_) => Self::Failed,
+            Reply::Status(200..=299) => Self::Delivered,
+            Reply::Status(410) => Self::Gone,
+            Reply::Private => Self::Private,
+            Reply::Status(_) | Reply::Nothing(_) if attempt < MAX_ATTEMPTS => Self::Retry(backoff(base, attempt, fraction)),
+            Reply::Status(_) | Reply::Nothing(_) => Self::Failed,
         }
     }
 }
@@ -217,7 +217,7 @@ mod tests {
     fn tried(told: Told, attempts: usize) -> Delivery {
         let mut delivery = Delivery::new(told, moment());
         for _ in 0..attempts {
-            delivery.attempts.push(Answer::Status(500).attempt(moment(), Duration::ZERO));
+            delivery.attempts.push(Reply::Status(500).attempt(moment(), Duration::ZERO));
         }
         delivery
     }
@@ -229,40 +229,40 @@ mod tests {
     #[test]
     fn only_a_2xx_counts_as_delivered() {
         for status in [200, 201, 204, 299] {
-            assert_eq!(Outcome::of(&Answer::Status(status), 1, BASE, 1.0), Outcome::Delivered);
+            assert_eq!(AttemptOutcome::of(&Reply::Status(status), 1, BASE, 1.0), AttemptOutcome::Delivered);
         }
         for status in [100, 199, 300, 301, 304, 399, 400, 404, 409, 429, 500, 503, 600] {
-            assert_eq!(Outcome::of(&Answer::Status(status), 1, BASE, 1.0), Outcome::Retry(BASE), "{status}");
-            assert_eq!(Outcome::of(&Answer::Status(status), 5, BASE, 1.0), Outcome::Failed, "{status}");
+            assert_eq!(AttemptOutcome::of(&Reply::Status(status), 1, BASE, 1.0), AttemptOutcome::Retry(BASE), "{status}");
+            assert_eq!(AttemptOutcome::of(&Reply::Status(status), 5, BASE, 1.0), AttemptOutcome::Failed, "{status}");
         }
     }
 
     #[test]
     fn five_attempts_are_made_and_no_more() {
-        let answer = Answer::Nothing("timed out".into());
-        let pauses: Vec<_> = (1..=4).map(|attempt| Outcome::of(&answer, attempt, BASE, 1.0)).collect();
-        assert_eq!(pauses, [30, 60, 120, 240].map(|seconds| Outcome::Retry(Duration::from_secs(seconds))));
-        assert_eq!(Outcome::of(&answer, 5, BASE, 1.0), Outcome::Failed);
+        let answer = Reply::Nothing("timed out".into());
+        let pauses: Vec<_> = (1..=4).map(|attempt| AttemptOutcome::of(&answer, attempt, BASE, 1.0)).collect();
+        assert_eq!(pauses, [30, 60, 120, 240].map(|seconds| AttemptOutcome::Retry(Duration::from_secs(seconds))));
+        assert_eq!(AttemptOutcome::of(&answer, 5, BASE, 1.0), AttemptOutcome::Failed);
     }
 
     #[test]
     fn some_answers_are_final_at_once() {
-        assert_eq!(Outcome::of(&Answer::Status(410), 1, BASE, 1.0), Outcome::Gone);
-        assert_eq!(Outcome::of(&Answer::Private, 1, BASE, 1.0), Outcome::Private);
-        assert_eq!(Outcome::of(&Answer::Status(410), 5, BASE, 1.0), Outcome::Gone);
-        assert_eq!(Outcome::of(&Answer::Status(204), 5, BASE, 1.0), Outcome::Delivered);
+        assert_eq!(AttemptOutcome::of(&Reply::Status(410), 1, BASE, 1.0), AttemptOutcome::Gone);
+        assert_eq!(AttemptOutcome::of(&Reply::Private, 1, BASE, 1.0), AttemptOutcome::Private);
+        assert_eq!(AttemptOutcome::of(&Reply::Status(410), 5, BASE, 1.0), AttemptOutcome::Gone);
+        assert_eq!(AttemptOutcome::of(&Reply::Status(204), 5, BASE, 1.0), AttemptOutcome::Delivered);
     }
 
     #[test]
     fn a_delivery_that_is_sent_again_has_five_attempts_more_and_keeps_its_log() {
-        let refused = Answer::Status(500);
+        let refused = Reply::Status(500);
         let mut delivery = tried(event(), 5);
-        assert_eq!(delivery.outcome(&refused, BASE, 1.0), Outcome::Failed);
+        assert_eq!(delivery.outcome(&refused, BASE, 1.0), AttemptOutcome::Failed);
         delivery.begin_anew();
         for made in 6..=10 {
             delivery.attempts.push(refused.attempt(moment(), Duration::ZERO));
             assert_eq!(delivery.attempts.len(), made);
-            assert_eq!(delivery.outcome(&refused, BASE, 1.0) == Outcome::Failed, made == 10, "{made}");
+            assert_eq!(delivery.outcome(&refused, BASE, 1.0) == AttemptOutcome::Failed, made == 10, "{made}");
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
         for _ in 0..100 {
             delivery.begin_anew();
             delivery.attempts.extend(tried(event(), MAX_ATTEMPTS).attempts);
-            assert_eq!(delivery.outcome(&Answer::Status(500), BASE, 1.0), Outcome::Failed);
+            assert_eq!(delivery.outcome(&Reply::Status(500), BASE, 1.0), AttemptOutcome::Failed);
         }
         assert_eq!(delivery.attempts.len(), KEPT_ATTEMPTS + MAX_ATTEMPTS);
     }
@@ -280,9 +280,9 @@ mod tests {
     #[test]
     fn a_ping_is_over_after_one_attempt() {
         let ping = tried(Told::ping(), 1);
-        assert_eq!(ping.outcome(&Answer::Status(204), BASE, 1.0), Outcome::Pinged(Status::Delivered));
-        for answer in [Answer::Status(500), Answer::Status(410), Answer::Private, Answer::Nothing("timed out".into())] {
-            assert_eq!(ping.outcome(&answer, BASE, 1.0), Outcome::Pinged(Status::Failed), "{answer:?}");
+        assert_eq!(ping.outcome(&Reply::Status(204), BASE, 1.0), AttemptOutcome::Pinged(Status::Delivered));
+        for answer in [Reply::Status(500), Reply::Status(410), Reply::Private, Reply::Nothing("timed out".into())] {
+            assert_eq!(ping.outcome(&answer, BASE, 1.0), AttemptOutcome::Pinged(Status::Failed), "{answer:?}");
         }
     }
 
@@ -314,12 +314,12 @@ mod tests {
 
     #[test]
     fn an_attempt_says_what_happened() {
-        let attempt = |answer: Answer| answer.attempt(moment(), Duration::from_millis(12));
-        let ok = attempt(Answer::Status(204));
+        let attempt = |answer: Reply| answer.attempt(moment(), Duration::from_millis(12));
+        let ok = attempt(Reply::Status(204));
         assert_eq!((ok.status_code, ok.error, ok.duration_ms), (Some(204), None, 12));
-        let moved = attempt(Answer::Status(302));
+        let moved = attempt(Reply::Status(302));
         assert_eq!((moved.status_code, moved.error.as_deref()), (Some(302), Some("redirects are not followed")));
-        let lost = attempt(Answer::Nothing("timed out".into()));
+        let lost = attempt(Reply::Nothing("timed out".into()));
         assert_eq!((lost.status_code, lost.error.as_deref()), (None, Some("timed out")));
     }
 

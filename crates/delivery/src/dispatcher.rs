@@ -15,14 +15,14 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
-use super::delivery::{Delivery, Outcome, Status};
+use super::delivery::{AttemptOutcome, Delivery, Status};
 use super::disabled::DisabledReason;
 use super::ledger::{self, Batch, Claim, Claimed, Entry, Look, Settlement, Subscribed};
+use super::limiter::{Limiter, Permit};
 use super::means::Means;
 use super::owner::Owner;
 use super::prepare::{self, Prepared};
 use super::recorder::Recorder;
-use super::room::{Limiter, Permit};
 use super::sender::{Message, Sender};
 use super::target::{host_of, on_behalf_of};
 
@@ -207,7 +207,7 @@ impl Dispatcher {
     }
 
     /// Makes one attempt and notes it in the delivery; what it came to.
-    async fn send(&self, message: Message, delivery: &mut Delivery, permit: &mut Permit) -> Result<Outcome> {
+    async fn send(&self, message: Message, delivery: &mut Delivery, permit: &mut Permit) -> Result<AttemptOutcome> {
         let means = &self.0.means;
         let (began, started) = (means.clock.now(), means.clock.elapsed());
         let answer = self.0.sender.post(message, began).await?;
@@ -220,14 +220,14 @@ impl Dispatcher {
     }
 
     /// What is recorded of an attempt.
-    fn settlement(&self, outcome: Outcome) -> Settlement {
+    fn settlement(&self, outcome: AttemptOutcome) -> Settlement {
         match outcome {
-            Outcome::Delivered => Settlement::Delivered,
-            Outcome::Gone => Settlement::Gone,
-            Outcome::Private => Settlement::Disabled(DisabledReason::PrivateTarget, Status::Failed),
-            Outcome::Retry(pause) => Settlement::Retry(later(self.0.means.clock.now(), pause)),
-            Outcome::Failed => Settlement::Failed,
-            Outcome::Pinged(status) => Settlement::Over(status),
+            AttemptOutcome::Delivered => Settlement::Delivered,
+            AttemptOutcome::Gone => Settlement::Gone,
+            AttemptOutcome::Private => Settlement::Disabled(DisabledReason::PrivateTarget, Status::Failed),
+            AttemptOutcome::Retry(pause) => Settlement::Retry(later(self.0.means.clock.now(), pause)),
+            AttemptOutcome::Failed => Settlement::Failed,
+            AttemptOutcome::Pinged(status) => Settlement::Over(status),
         }
     }
 }
@@ -241,19 +241,19 @@ struct Attempted {
 }
 
 /// Writes down an attempt that failed: as a warning where it was the last one, for whoever looks closely where it was not.
-fn tell(attempted: &Attempted, delivery: &Delivery, outcome: Outcome) {
+fn tell(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutcome) {
     let Attempted { organization, subscription, id, host } = attempted;
     let last = delivery.attempts.last();
     let (status, error) = (last.and_then(|attempt| attempt.status_code), last.and_then(|attempt| attempt.error.as_deref()));
     let (event, attempts) = (&delivery.told.event, delivery.attempts.len());
     match outcome {
-        Outcome::Failed | Outcome::Private => {
+        AttemptOutcome::Failed | AttemptOutcome::Private => {
             tracing::warn!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook delivery failed");
         }
-        Outcome::Retry(_) | Outcome::Pinged(Status::Failed) => {
+        AttemptOutcome::Retry(_) | AttemptOutcome::Pinged(Status::Failed) => {
             tracing::debug!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook was not taken");
         }
-        Outcome::Delivered | Outcome::Gone | Outcome::Pinged(_) => {}
+        AttemptOutcome::Delivered | AttemptOutcome::Gone | AttemptOutcome::Pinged(_) => {}
     }
 }
 

@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use super::delivery::{Delivery, MAX_FAILURES, Status};
 use super::disabled::DisabledReason;
-use super::room::{Limiter, Permit, Send};
+use super::limiter::{Limiter, Permit, Send};
 use super::target::host_of;
 
 /// How many subscriptions are looked at together.

@@ -14,8 +14,8 @@ use uuid::Uuid;
 
 use super::disabled::tell_disabled;
 use super::ledger::{self, Entry, Settlement, Turn};
+use super::limiter::Permit;
 use super::means::Means;
-use super::room::Permit;
 
 /// From one moment of recording to the next. What is sent in between and not recorded, because the process is killed, is
 /// sent again.

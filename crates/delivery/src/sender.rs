@@ -12,9 +12,9 @@ use reqwest::{Certificate, Client};
 use url::Url;
 use uuid::Uuid;
 
-use super::delivery::Answer;
+use super::delivery::Reply;
+use super::limiter::MOST_TO_ONE;
 use super::peer::PeerGuard;
-use super::room::MOST_TO_ONE;
 use super::signature::Secrets;
 use super::target::{Refusal, Targets};
 
@@ -89,9 +89,9 @@ impl Sender {
     }
 
     /// Makes one attempt. Only the status of the answer is read.
-    pub(super) async fn post(&self, message: Message, now: Timestamp) -> Result<Answer> {
+    pub(super) async fn post(&self, message: Message, now: Timestamp) -> Result<Reply> {
         let Message { id, target, body } = message;
-        let Some(address) = target.address.clone() else { return Ok(Answer::Private) };
+        let Some(address) = target.address.clone() else { return Ok(Reply::Private) };
         let (id, timestamp) = (id.to_string(), now.as_second());
         let signature = target.secrets.sign(&id, now, &body)?;
         let sent = self
@@ -105,7 +105,7 @@ impl Sender {
             .send()
             .await;
         Ok(match sent {
-            Ok(response) => Answer::Status(response.status().as_u16()),
+            Ok(response) => Reply::Status(response.status().as_u16()),
             Err(error) => answer(error),
         })
     }
@@ -120,13 +120,13 @@ fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, String> {
 }
 
 /// What an attempt without a response came to.
-fn answer(error: reqwest::Error) -> Answer {
+fn answer(error: reqwest::Error) -> Reply {
     // The owner of the subscription knows the URL; whoever else reads of the error need not.
     let error = error.without_url();
     let cause = innermost(&error);
     if matches!(cause.downcast_ref::<Refusal>(), Some(Refusal::Private)) {
-        return Answer::Private;
+        return Reply::Private;
     }
     let reason = if error.is_timeout() { "timed out".to_owned() } else { cause.to_string() };
-    Answer::Nothing(reason.chars().take(ERROR_LENGTH).collect())
+    Reply::Nothing(reason.chars().take(ERROR_LENGTH).collect())
 }

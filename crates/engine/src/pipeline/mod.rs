@@ -30,7 +30,7 @@ pub use envelope::{error_body, success_body};
 pub use homes::Homes;
 pub use idempotency::{InFlight, sweep};
 pub use memory::{Kept, Memory, Tally, tag};
-pub use rate_limit::{RateLimits, Standing};
+pub use rate_limit::{Quota, RateLimits};
 use request::Head;
 pub use request::{Payload, Request};
 pub use service::{Service, Settings};
@@ -59,7 +59,7 @@ pub struct Outcome {
     /// Names the state of what a read answered.
     pub etag: Option<HeaderValue>,
     /// How the caller stands with its rate limit, once it is known who it is.
-    pub standing: Option<Standing>,
+    pub quota: Option<Quota>,
     /// The answer of an earlier request with the same key.
     pub is_replay: bool,
     /// Whole seconds to wait before trying again.
@@ -80,7 +80,7 @@ pub struct Requester {
 /// What is known of a request before its answer is.
 #[derive(Debug, Default)]
 struct Noted {
-    standing: Option<Standing>,
+    quota: Option<Quota>,
     requester: Option<Requester>,
 }
 
@@ -143,18 +143,18 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
     let call = Arc::new(Call { service: service.clone(), operation, head, now: service.clock.now() });
     let mut noted = Noted::default();
     let answered = through(&call, payload, &mut noted).await;
-    let Noted { standing, requester } = noted;
+    let Noted { quota, requester } = noted;
     match answered {
-        Ok(Success { status, body, etag, is_replay }) => Outcome { status, body, etag, standing, is_replay, retry_after: None, requester },
+        Ok(Success { status, body, etag, is_replay }) => Outcome { status, body, etag, quota, is_replay, retry_after: None, requester },
         Err(error) => {
             log_failure(&error, operation, request_id);
-            let limited = standing.as_ref().and_then(|standing| standing.retry_after);
+            let limited = quota.as_ref().and_then(|quota| quota.retry_after);
             Outcome {
                 status: error.kind().status(),
                 body: Body::Text(error_body(&error, request_id)),
                 etag: None,
                 retry_after: limited.or(error.retry_after()),
-                standing,
+                quota,
                 is_replay: false,
                 requester,
             }
@@ -219,8 +219,8 @@ async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
     service.store.read_for(share, identify).await.map(Some)
 }
 
-/// The caller's standing with a limit that nodes share, if they do and it is to be had.
-async fn take_shared(call: &Call, caller: &Caller) -> Option<Standing> {
+/// The caller's quota with a limit that nodes share, if they do and it is to be had.
+async fn take_shared(call: &Call, caller: &Caller) -> Option<Quota> {
     let Call { service, operation, now, .. } = call;
     if operation.surface != Surface::Public {
         return None;

@@ -21,7 +21,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// How a caller stands with its limit after this request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct Quota {
     /// `X-RateLimit-Limit`
     pub limit: u32,
     /// `X-RateLimit-Remaining`
@@ -97,16 +97,16 @@ impl RateLimits {
     /// Counts a request, or refuses it, in this process alone. `None` where no limit is set.
     ///
     /// `elapsed` is time that only ever passes; `now` is what the wall clock shows, for the header.
-    pub fn take(&self, owner: Owner, elapsed: Duration, now: Timestamp) -> Option<Standing> {
+    pub fn take(&self, owner: Owner, elapsed: Duration, now: Timestamp) -> Option<Quota> {
         if !self.windows.are_any() {
             return None;
         }
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(take(logs.of(owner, elapsed), self.windows, elapsed).standing(self.windows, now))
+        Some(take(logs.of(owner, elapsed), self.windows, elapsed).quota(self.windows, now))
     }
 
     /// Counts a request, or refuses it, for all nodes if they share limits and that can be asked, else in this process alone.
-    pub async fn standing(&self, owner: Owner, clock: &Clock) -> Option<Standing> {
+    pub async fn quota(&self, owner: Owner, clock: &Clock) -> Option<Quota> {
         let now = clock.now();
         let agreed = self.take_shared(owner, clock, now).await;
         agreed.or_else(|| self.take(owner, clock.elapsed(), now))
@@ -114,7 +114,7 @@ impl RateLimits {
 
     /// Counts a request, or refuses it, for all nodes. `None` where nodes share no limit, and where it could not be asked:
     /// then [`RateLimits::take`] decides. It is asked over the network, so no transaction may be open.
-    pub async fn take_shared(&self, owner: Owner, clock: &Clock, now: Timestamp) -> Option<Standing> {
+    pub async fn take_shared(&self, owner: Owner, clock: &Clock, now: Timestamp) -> Option<Quota> {
         let shared = self.shared.as_ref()?;
         let Some(decision) = shared.take(&owner.key(), self.windows, clock.staged()).await else {
             metrics::counter!(FALLBACKS).increment(1);
@@ -128,7 +128,7 @@ impl RateLimits {
             forget(log, self.windows, elapsed);
             log.push_back(elapsed);
         }
-        Some(decision.standing(self.windows, now))
+        Some(decision.quota(self.windows, now))
     }
 }
 
@@ -154,10 +154,10 @@ impl Windows {
 }
 
 impl Decision {
-    fn standing(self, windows: Windows, now: Timestamp) -> Standing {
+    fn quota(self, windows: Windows, now: Timestamp) -> Quota {
         let (limit, _) = windows.told();
         let reset = now.checked_add(self.leaves).unwrap_or(now);
-        Standing {
+        Quota {
             limit,
             remaining: limit.saturating_sub(self.used),
             reset: reset.as_second() + i64::from(reset.subsec_nanosecond() > 0),
@@ -230,10 +230,10 @@ mod tests {
             let (elapsed, now) = at(ms);
             limits.take(key, elapsed, now).unwrap()
         };
-        assert_eq!(take(0), Standing { limit: 2, remaining: 1, reset: 60, retry_after: None });
-        assert_eq!(take(30_500), Standing { limit: 2, remaining: 0, reset: 60, retry_after: None });
-        assert_eq!(take(59_001), Standing { limit: 2, remaining: 0, reset: 60, retry_after: Some(1) });
-        assert_eq!(take(60_000), Standing { limit: 2, remaining: 0, reset: 91, retry_after: None });
+        assert_eq!(take(0), Quota { limit: 2, remaining: 1, reset: 60, retry_after: None });
+        assert_eq!(take(30_500), Quota { limit: 2, remaining: 0, reset: 60, retry_after: None });
+        assert_eq!(take(59_001), Quota { limit: 2, remaining: 0, reset: 60, retry_after: Some(1) });
+        assert_eq!(take(60_000), Quota { limit: 2, remaining: 0, reset: 91, retry_after: None });
         assert_eq!(take(60_001).retry_after, Some(31));
     }
 
@@ -257,11 +257,11 @@ mod tests {
             for step in steps {
                 time += step;
                 let (elapsed, now) = at(time);
-                let standing = limits.take(owner(0), elapsed, now).unwrap();
+                let quota = limits.take(owner(0), elapsed, now).unwrap();
                 let within = |window: u64| accepted.iter().filter(|moment| time - **moment < window).count();
                 let fits = |limit: u32, window| limit == 0 || within(window) < limit as usize;
                 let expected = fits(per_minute, 60_000) && fits(per_second, 1_000);
-                prop_assert_eq!(standing.retry_after.is_none(), expected);
+                prop_assert_eq!(quota.retry_after.is_none(), expected);
                 if expected {
                     accepted.push(time);
                 }

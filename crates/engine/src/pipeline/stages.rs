@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::idempotency::Key;
 use super::request::Head;
-use super::{Caller, Noted, Requester, Service, Standing, validate};
+use super::{Caller, Noted, Quota, Requester, Service, validate};
 use crate::access::Access;
 use crate::error::{Kind, Result};
 use crate::operation::{Arguments, Effect, Needs, Operation, Surface};
@@ -45,16 +45,16 @@ pub(super) struct Validated {
 
 impl Call {
     /// Rate limit, two-factor, permission. The limit is the one that nodes have agreed on, or else this process's own.
-    pub(super) fn admit(&self, caller: Caller, agreed: Option<Standing>, noted: &mut Noted) -> Result<Admitted> {
+    pub(super) fn admit(&self, caller: Caller, agreed: Option<Quota>, noted: &mut Noted) -> Result<Admitted> {
         let Self { service, operation, now, .. } = self;
         noted.requester = Some(Requester { organization: caller.organization(), credential: caller.access().credential });
         let elapsed = service.clock.elapsed();
-        noted.standing = match (operation.surface, &caller) {
+        noted.quota = match (operation.surface, &caller) {
             (Surface::Public, Caller::Tenant(identified)) => agreed.or_else(|| service.limits.take(identified.owner(), elapsed, *now)),
             (Surface::Guest, Caller::Tenant(identified)) => service.guest_limits.take(identified.owner(), elapsed, *now),
             _ => None,
         };
-        if noted.standing.as_ref().is_some_and(|standing| standing.retry_after.is_some()) {
+        if noted.quota.as_ref().is_some_and(|quota| quota.retry_after.is_some()) {
             return Err(Kind::RateLimit.into());
         }
         self.permit(caller.access())?;

@@ -30,7 +30,7 @@ use super::{docs, tools};
 use crate::app::App;
 use crate::error::{Error, Kind};
 use crate::operation::{Operation, Surface};
-use crate::pipeline::{self, Outcome, Payload, Request, Requester, Service, Standing, error_body};
+use crate::pipeline::{self, Outcome, Payload, Quota, Request, Requester, Service, error_body};
 
 /// Answers at least this large are compressed, for clients that accept it.
 const COMPRESS_FROM: u64 = 1_024;
@@ -186,8 +186,8 @@ fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
         None => json(outcome.status, outcome.body.into_text()),
     };
     let headers = response.headers_mut();
-    if let Some(standing) = outcome.standing {
-        tell(standing, headers);
+    if let Some(quota) = outcome.quota {
+        tell(quota, headers);
     }
     if let Some(seconds) = outcome.retry_after {
         headers.insert(RETRY_AFTER, seconds.into());
@@ -202,11 +202,11 @@ fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
 }
 
 /// Says how a caller stands with its limit.
-pub(super) fn tell(standing: Standing, headers: &mut HeaderMap) {
-    headers.insert(X_RATELIMIT_LIMIT, standing.limit.into());
-    headers.insert(X_RATELIMIT_REMAINING, standing.remaining.into());
-    headers.insert(X_RATELIMIT_RESET, standing.reset.into());
-    if let Some(seconds) = standing.retry_after {
+pub(super) fn tell(quota: Quota, headers: &mut HeaderMap) {
+    headers.insert(X_RATELIMIT_LIMIT, quota.limit.into());
+    headers.insert(X_RATELIMIT_REMAINING, quota.remaining.into());
+    headers.insert(X_RATELIMIT_RESET, quota.reset.into());
+    if let Some(seconds) = quota.retry_after {
         headers.insert(RETRY_AFTER, seconds.into());
     }
 }

@@ -96,14 +96,14 @@ async fn admit(State(door): State<Arc<Door>>, request: HttpRequest, next: Next) 
     let requester = Requester { organization, credential: identified.access.credential };
     let read = buffered(request).await;
     let called = read.as_ref().ok().and_then(|(_, message)| called(service.app, message));
-    let standing = if called.is_some() { None } else { service.limits.standing(identified.owner(), &service.clock).await };
+    let quota = if called.is_some() { None } else { service.limits.quota(identified.owner(), &service.clock).await };
     let mut response = match read {
-        _ if standing.is_some_and(|standing| standing.retry_after.is_some()) => refusal(&Kind::RateLimit.into(), id),
+        _ if quota.is_some_and(|quota| quota.retry_after.is_some()) => refusal(&Kind::RateLimit.into(), id),
         Ok((request, _)) => next.run(request).await,
         Err((code, message)) => protocol_error(code, &message),
     };
-    if let Some(standing) = standing {
-        tell(standing, response.headers_mut());
+    if let Some(quota) = quota {
+        tell(quota, response.headers_mut());
     }
     note(&mut response, called.unwrap_or("mcp"), Some(requester));
     response
@@ -298,7 +298,7 @@ mod tests {
             status,
             body: pipeline::Body::Text(body.into()),
             etag: None,
-            standing: None,
+            quota: None,
             is_replay: false,
             retry_after: None,
             requester: None,
