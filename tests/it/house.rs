@@ -66,8 +66,12 @@ fn named(code: &str) -> Vec<String> {
             continue;
         }
         let rest = &code[place + "crate::".len()..];
-        let name =
-            |text: &str| text.trim_start().chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect::<String>();
+        let name = |text: &str| {
+            text.trim_start_matches([',', ' ', '\n'])
+                .chars()
+                .take_while(|letter| letter.is_alphanumeric() || *letter == '_')
+                .collect::<String>()
+        };
         match rest.strip_prefix('{') {
             None => named.push(name(rest)),
             Some(rest) => {
