@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+use engine::background::{Claiming, finish, keep_claiming};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 use jiff::Timestamp;
 use tokio::sync::Notify;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 
 use super::provider::{DEADLINE, Provider};
 use super::queue::{self, Claim, Settled};
@@ -45,18 +46,8 @@ impl Translator {
 
     /// Translates what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
     pub async fn run(self, stop: CancellationToken) {
-        let mut jobs = JoinSet::new();
         self.take_over().await;
-        while !stop.is_cancelled() {
-            let sleep = self.begin_due(&mut jobs).await;
-            tokio::select! {
-                () = stop.cancelled() => break,
-                () = self.0.texts.notified() => {}
-                Some(ended) = jobs.join_next() => note(ended),
-                () = tokio::time::sleep(sleep) => {}
-            }
-        }
-        finish(&mut jobs).await;
+        keep_claiming(&self, &stop).await;
     }
 
     /// Takes over what an earlier process on this database was having translated when it ended, where there can be no other.
@@ -91,27 +82,8 @@ impl Translator {
                 return count;
             }
             count += jobs.len();
-            finish(&mut jobs).await;
+            finish::<Self>(jobs).await;
         }
-    }
-
-    /// Begins to translate what is due, as far as there is room; how long until there may be more.
-    async fn begin_due(&self, jobs: &mut JoinSet<()>) -> Duration {
-        while jobs.len() < AT_ONCE {
-            let now = self.0.service.clock.now();
-            match self.claim(now).await {
-                Ok(Some(claim)) => {
-                    jobs.spawn(self.clone().translate(claim));
-                }
-                Ok(None) => return self.sleep_after(now).await,
-                Err(error) => {
-                    warn(&error);
-                    return RESPITE;
-                }
-            }
-        }
-        // What is due and has no place is taken up when a translation ends.
-        LONGEST_SLEEP
     }
 
     /// How long until something becomes due that was not at `now`.
@@ -176,16 +148,31 @@ impl Translator {
     }
 }
 
-async fn finish(jobs: &mut JoinSet<()>) {
-    while let Some(ended) = jobs.join_next().await {
-        note(ended);
-    }
-}
+impl Claiming for Translator {
+    const ABNORMAL: &str = "a translation ended abnormally";
+    const CLAIMS_AT_END: bool = true;
 
-/// A panic ends one job's attempt, not the translator; its claim runs out like any other.
-fn note(ended: Result<(), JoinError>) {
-    if let Err(error) = ended {
-        tracing::error!(%error, "a translation ended abnormally");
+    /// Begins to translate what is due, as far as there is room; how long until there may be more.
+    async fn begin_due(&self, jobs: &mut JoinSet<()>) -> Duration {
+        while jobs.len() < AT_ONCE {
+            let now = self.0.service.clock.now();
+            match self.claim(now).await {
+                Ok(Some(claim)) => {
+                    jobs.spawn(self.clone().translate(claim));
+                }
+                Ok(None) => return self.sleep_after(now).await,
+                Err(error) => {
+                    warn(&error);
+                    return RESPITE;
+                }
+            }
+        }
+        // What is due and has no place is taken up when a translation ends.
+        LONGEST_SLEEP
+    }
+
+    async fn woken(&self) {
+        self.0.texts.notified().await;
     }
 }
 

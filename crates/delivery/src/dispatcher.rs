@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+use engine::background::{Claiming, finish, keep_claiming};
 use engine::error::{Error, Result};
 use engine::moment::Moment;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use store::Transaction;
 use tokio::sync::mpsc;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::delivery::{AttemptOutcome, Delivery, Status};
@@ -69,20 +70,7 @@ impl Dispatcher {
 
     /// Sends what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
     pub async fn run(self, stop: CancellationToken) {
-        let mut sends = JoinSet::new();
-        while !stop.is_cancelled() {
-            let sleep = self.begin_due(&mut sends).await;
-            tokio::select! {
-                () = stop.cancelled() => break,
-                () = self.0.means.due.notified() => {}
-                () = self.0.limiter.freed() => {}
-                () = tokio::time::sleep(sleep) => {}
-            }
-            while let Some(ended) = sends.try_join_next() {
-                note(ended);
-            }
-        }
-        finish(&mut sends).await;
+        keep_claiming(&self, &stop).await;
     }
 
     /// Sends what is due now, once, and waits for it; how many deliveries that were.
@@ -92,33 +80,11 @@ impl Dispatcher {
         loop {
             let mut sends = JoinSet::new();
             let look = self.claim(due, &mut sends).await.inspect_err(warn).unwrap_or_default();
-            finish(&mut sends).await;
+            finish::<Self>(sends).await;
             if look.count == 0 {
                 return count;
             }
             count += look.count;
-        }
-    }
-
-    /// Begins to send what is due, as far as there is room; how long until there may be more. What has no permit is taken up
-    /// when one becomes free.
-    async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
-        loop {
-            let now = self.0.means.clock.now();
-            let Look { count, is_cut, is_outrun, next } = match self.claim(now, sends).await {
-                Ok(look) => look,
-                Err(error) => {
-                    warn(&error);
-                    return RESPITE;
-                }
-            };
-            if is_outrun && count == 0 {
-                return HEADWAY;
-            }
-            if !is_cut && !is_outrun {
-                let wait = next.map(|next| self.0.means.clock.now().duration_until(next));
-                return wait.map_or(LONGEST_SLEEP, |wait| Duration::try_from(wait).unwrap_or_default()).min(LONGEST_SLEEP);
-            }
         }
     }
 
@@ -232,6 +198,41 @@ impl Dispatcher {
     }
 }
 
+impl Claiming for Dispatcher {
+    const ABNORMAL: &str = "sending a webhook ended abnormally";
+    /// Places are the limiter's, and it tells when one becomes free.
+    const CLAIMS_AT_END: bool = false;
+
+    /// Begins to send what is due, as far as there is room; how long until there may be more. What has no permit is taken up
+    /// when one becomes free.
+    async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
+        loop {
+            let now = self.0.means.clock.now();
+            let Look { count, is_cut, is_outrun, next } = match self.claim(now, sends).await {
+                Ok(look) => look,
+                Err(error) => {
+                    warn(&error);
+                    return RESPITE;
+                }
+            };
+            if is_outrun && count == 0 {
+                return HEADWAY;
+            }
+            if !is_cut && !is_outrun {
+                let wait = next.map(|next| self.0.means.clock.now().duration_until(next));
+                return wait.map_or(LONGEST_SLEEP, |wait| Duration::try_from(wait).unwrap_or_default()).min(LONGEST_SLEEP);
+            }
+        }
+    }
+
+    async fn woken(&self) {
+        tokio::select! {
+            () = self.0.means.due.notified() => {}
+            () = self.0.limiter.freed() => {}
+        }
+    }
+}
+
 /// Whose delivery was attempted, and to whom. Of the target no more than its host: the path and the query may be secret.
 struct Attempted {
     organization: Uuid,
@@ -271,19 +272,6 @@ fn prepare(tx: &mut Transaction<'_>, means: &Means, owner: &dyn Owner, batch: Ba
     let prepared = catch_unwind(prepare).unwrap_or_else(|_| Err(Error::internal("reading ended abnormally")));
     if let Err(error) = prepared {
         left.for_each(|claimed| decide(claimed, Err(error.clone())));
-    }
-}
-
-async fn finish(sends: &mut JoinSet<()>) {
-    while let Some(ended) = sends.join_next().await {
-        note(ended);
-    }
-}
-
-/// A panic ends the attempts at a few deliveries, not the dispatcher; they are claimed anew.
-fn note(ended: Result<(), JoinError>) {
-    if let Err(error) = ended {
-        tracing::error!(%error, "sending a webhook ended abnormally");
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -53,6 +54,51 @@ impl Background {
 
     fn names(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Work that claims what is due and deals with each piece beside the claiming.
+pub trait Claiming: Sync {
+    /// What is said where a piece ends by a panic. That ends no more than this one, which is claimed anew.
+    const ABNORMAL: &str;
+    /// Whether the end of a piece makes room for another, so that it is a reason to claim.
+    const CLAIMS_AT_END: bool;
+
+    /// Begins what is due, as far as there is room; how long until there may be more.
+    fn begin_due(&self, pieces: &mut JoinSet<()>) -> impl Future<Output = Duration> + Send;
+
+    /// Returns when there may be more than that.
+    fn woken(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// Claims whenever something may be due, until `stop` is cancelled; then finishes what it began.
+pub async fn keep_claiming<C: Claiming>(claiming: &C, stop: &CancellationToken) {
+    let mut pieces = JoinSet::new();
+    while !stop.is_cancelled() {
+        let sleep = claiming.begin_due(&mut pieces).await;
+        tokio::select! {
+            () = stop.cancelled() => break,
+            () = claiming.woken() => {}
+            Some(ended) = pieces.join_next(), if C::CLAIMS_AT_END => note::<C>(ended),
+            () = tokio::time::sleep(sleep) => {}
+        }
+        while let Some(ended) = pieces.try_join_next() {
+            note::<C>(ended);
+        }
+    }
+    finish::<C>(pieces).await;
+}
+
+/// Waits until all pieces have ended.
+pub async fn finish<C: Claiming>(mut pieces: JoinSet<()>) {
+    while let Some(ended) = pieces.join_next().await {
+        note::<C>(ended);
+    }
+}
+
+fn note<C: Claiming>(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "{}", C::ABNORMAL);
     }
 }
 
