@@ -25,7 +25,13 @@ impl Default for Homes {
 impl Homes {
     /// The share of the organization that a request's token belongs to, or else one of the token's own.
     pub(super) fn of(&self, operation: &Operation, request: &Head) -> Share {
-        let digest = digest(token(operation, request)?);
+        self.of_token(token(operation, request)?)
+    }
+
+    /// The share of the organization that a token belongs to, or else one of its own.
+    #[must_use]
+    pub fn of_token(&self, token: &str) -> Share {
+        let digest = digest(token);
         Some(self.0.get(&digest).unwrap_or_else(|| Uuid::from_slice(&digest[..16]).unwrap_or_default()))
     }
 

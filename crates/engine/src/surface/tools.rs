@@ -112,7 +112,8 @@ async fn admit(State(door): State<Arc<Door>>, request: HttpRequest, next: Next) 
 async fn authenticate(service: &Service, headers: &HeaderMap) -> Result<Identified> {
     let token = pipeline::bearer(headers).ok_or(Kind::Authentication)?.to_owned();
     let now = service.clock.now();
-    let found = service.store.read(move |tx| access::find(tx, &token, now)).await?;
+    let share = service.homes.of_token(&token);
+    let found = service.store.read_for(share, move |tx| access::find(tx, &token, now)).await?;
     found.ok_or_else(|| Kind::Authentication.into())
 }
 
