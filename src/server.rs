@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 use delivery::{self, Dispatcher, Means, Names, Targets};
 use engine::access;
@@ -13,9 +12,14 @@ use engine::background::Background;
 use engine::error;
 use engine::kit::{Kit, Parts};
 use engine::pipeline::{self, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
+pub use engine::server::Limits;
+use engine::server::accept;
+use engine::summaries;
+use engine::surface::{self, Metrics};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::app::app;
 use crate::config::{DatabaseFlags, ServeFlags};
@@ -24,10 +28,6 @@ use crate::manuals::StockPhotos;
 use crate::platform;
 use crate::records::{self, FilesUrl, Photos};
 use crate::translations::Translator;
-pub use engine::server::Limits;
-use engine::server::accept;
-use engine::summaries;
-use engine::surface::{self, Metrics};
 
 /// How long what is in flight may take once the end has begun.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(20);

@@ -5,10 +5,6 @@ mod demo;
 mod import;
 mod local;
 
-pub use backup::backup;
-pub use demo::demo;
-pub use import::import;
-
 use std::io::Write as _;
 
 use engine::ambient::Clock;
@@ -18,6 +14,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::app::app;
 use crate::config::{Cli, Command, DatabaseFlags, ServeFlags};
 use crate::server::{self, Server};
+pub use backup::backup;
+pub use demo::demo;
+pub use import::import;
 
 /// Runs a command to its end.
 pub async fn run(cli: Cli) -> Result<(), String> {

@@ -21,15 +21,6 @@ mod timekeeper;
 mod timer;
 mod workflow;
 
-pub use derive::{Change, Derived, Timer, derive, has_timers};
-pub(crate) use document::{parameters, schemas, webhooks};
-pub use outbox::{Happening, enqueue};
-pub use payload::Payloads;
-pub use standing::disable_lapsed;
-pub use subscriptions::{disable_all_elsewhere, disable_all_of, disable_events_of_member};
-pub use timekeeper::{ReconnectDelay, Timekeeper};
-pub(crate) use timer::set_all as set_timers;
-
 use engine::access::Permission;
 use engine::chapter::Chapter;
 use engine::context::Context;
@@ -41,6 +32,14 @@ use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 use crate::records::Kind;
+pub use derive::{Change, Derived, Timer, derive, has_timers};
+pub(crate) use document::{parameters, schemas, webhooks};
+pub use outbox::{Happening, enqueue};
+pub use payload::Payloads;
+pub use standing::disable_lapsed;
+pub use subscriptions::{disable_all_elsewhere, disable_all_of, disable_events_of_member};
+pub use timekeeper::{ReconnectDelay, Timekeeper};
+pub(crate) use timer::set_all as set_timers;
 
 /// Rings when there is something to deliver.
 pub const DELIVERIES: Bell = Bell("deliveries");

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
-use strum::VariantArray;
 
 use delivery::{DisabledReason, Secrets, tell_disabled};
 use engine::access::{Access, Credential};
@@ -18,6 +17,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{Json, Row};
+use strum::VariantArray;
 use uuid::Uuid;
 
 use super::DELETIONS;

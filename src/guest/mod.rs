@@ -18,18 +18,16 @@ mod stay;
 mod view;
 mod words;
 
+use engine::chapter::Chapter;
+
+use crate::records::{Kind, OnGone};
 pub use bounds::is_reached;
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView};
 pub(crate) use operations::{stay_token, stay_url};
 pub use page::{render, render_busy, render_missing};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
-
 pub use view::{GuestView, language_of};
-
-use engine::chapter::Chapter;
-
-use crate::records::{Kind, OnGone};
 
 /// What guests see and hand in.
 pub(crate) static CHAPTER: Chapter = Chapter {

@@ -14,6 +14,12 @@ mod texts;
 mod visibility;
 mod visible;
 
+use engine::access::Permission;
+use engine::chapter::Chapter;
+
+use crate::records::Linking;
+use crate::scopes::{Assignable, EntityType};
+use crate::translations::Shows;
 pub(crate) use categories::{Category, in_order as categories_in_order};
 pub use manual::{DisplayMode, ManualView};
 pub use photos::StockPhotos;
@@ -21,13 +27,6 @@ pub(crate) use records::{Covered, all, among};
 pub use rule::{Rule, VisibilityRules};
 pub use visibility::{StayFacts, Visibility, decide};
 pub(crate) use visible::visible_ids;
-
-use engine::access::Permission;
-use engine::chapter::Chapter;
-
-use crate::records::Linking;
-use crate::scopes::{Assignable, EntityType};
-use crate::translations::Shows;
 
 /// House manuals.
 pub(crate) static CHAPTER: Chapter = Chapter {

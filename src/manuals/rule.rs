@@ -6,13 +6,13 @@
 //! together is judged by [`VisibilityRules::into_rules`].
 
 use std::borrow::Cow;
-use strum::{AsRefStr, VariantArray};
 
 use engine::error::{Issue, PathSegment};
 use jiff::civil::Date;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use strum::{AsRefStr, VariantArray};
 
 use crate::records::VerificationStatus;
 

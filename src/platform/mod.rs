@@ -6,10 +6,10 @@ mod links;
 mod organizations;
 mod sync;
 
+use engine::chapter::Chapter;
+
 pub use erasure::sweep;
 pub use sync::MAX_RECORDS;
-
-use engine::chapter::Chapter;
 
 /// What the platform around us does.
 pub(crate) static CHAPTER: Chapter = Chapter {

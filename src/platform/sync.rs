@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
-use strum::VariantArray;
 
 use engine::access;
 use engine::context::Context;
@@ -18,6 +17,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::Row;
+use strum::VariantArray;
 use uuid::Uuid;
 
 use crate::events::{self, Change, Happening, Timer};

@@ -8,16 +8,15 @@ mod portal;
 mod portal_operations;
 mod texts;
 
-pub use branding::Branding;
-pub(crate) use branding_operations::{default_branding, find as find_branding};
-pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
-pub(crate) use portal_operations::{default_portal, find as find_portal};
-
 use engine::chapter::Chapter;
 
 use crate::records::{Kind, OnGone};
 use crate::scopes::{Assignable, EntityType, TargetKind, TargetSource};
 use crate::translations::Shows;
+pub use branding::Branding;
+pub(crate) use branding_operations::{default_branding, find as find_branding};
+pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
+pub(crate) use portal_operations::{default_portal, find as find_portal};
 
 /// Portals and brandings.
 pub(crate) static CHAPTER: Chapter = Chapter {

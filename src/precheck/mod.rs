@@ -15,6 +15,11 @@ mod targeting;
 mod texts;
 mod visible;
 
+use engine::chapter::Chapter;
+
+use crate::records::Linking;
+use crate::scopes::{Assignable, EntityType};
+use crate::translations::Shows;
 pub use answers::{given as given_answer, is_complete, issues as answer_issues, shown as shown_questions};
 pub use identity::{FlagAction, actions as identity_actions};
 pub use order::{SortKey, compare};
@@ -23,12 +28,6 @@ pub(crate) use records::{all, among, mark_used, one};
 pub use step::{Step, StepSettings, StepType, Targeting};
 pub use targeting::{StayFacts, Verdict, days, decide};
 pub(crate) use visible::{check_exists, visible_ids};
-
-use engine::chapter::Chapter;
-
-use crate::records::Linking;
-use crate::scopes::{Assignable, EntityType};
-use crate::translations::Shows;
 
 /// Pre-check-in steps.
 pub(crate) static CHAPTER: Chapter = Chapter {

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
-use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 
 use engine::moment::Moment;
 use jiff::civil;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 /// A kind of record.

@@ -15,6 +15,8 @@ mod sets;
 pub(crate) mod stored;
 mod within;
 
+use engine::chapter::Chapter;
+
 pub(crate) use facets::facets;
 pub use facets::fill;
 pub(crate) use gone::{Linking, OnGone};
@@ -26,8 +28,6 @@ pub use stored::{Record, find_record, find_records, get_record};
 pub(crate) use stored::{
     all_records, exists, linked_from, list_all, remove_record, replace_record, save_record, typed, typed_among, unlink_records,
 };
-
-use engine::chapter::Chapter;
 
 /// The records.
 pub(crate) static CHAPTER: Chapter = Chapter {

@@ -5,11 +5,7 @@ mod operations;
 mod resolution;
 mod serving;
 
-pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
-pub(crate) use serving::{Coverage, effective_portal};
-
 use std::collections::{BTreeMap, HashMap, HashSet};
-use strum::{AsRefStr, EnumString, VariantArray};
 
 use engine::access::Permission;
 use engine::chapter::Chapter;
@@ -20,9 +16,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::Row;
+use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use crate::records::{Kind, OnGone, record_names};
+pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
+pub(crate) use serving::{Coverage, effective_portal};
 
 store::statements! {
     /// What an entity is assigned to.

@@ -15,6 +15,12 @@ mod worker;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use engine::chapter::Chapter;
+use engine::context::Context;
+use engine::error::Result;
+use engine::kit::Bell;
+use engine::moment::Moment;
+use engine::values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::Row;
@@ -25,13 +31,6 @@ pub use fallback::pick;
 pub(crate) use queue::follow_languages;
 pub(crate) use uses::{Form, LONGEST, Link, News, Shows, Writer, Writing, note_links, wrong_links};
 pub use worker::Translator;
-
-use engine::chapter::Chapter;
-use engine::context::Context;
-use engine::error::Result;
-use engine::kit::Bell;
-use engine::moment::Moment;
-use engine::values;
 
 /// Rings when there is something to translate.
 pub const TO_TRANSLATE: Bell = Bell("translations");

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
 use engine::background::{Claiming, finish, keep_claiming};
 use engine::error::{Error, Result};
@@ -10,6 +9,7 @@ use engine::pipeline::Service;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::provider::{DEADLINE, Provider};
 use super::queue::{self, Claim, Settled};

@@ -113,6 +113,31 @@ on_both! {
         assert_eq!(measured[0], measured[1]);
     }
 
+    async fn what_a_limited_caller_covers_is_read_once_and_anew_when_it_changes(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let all = flats(&org, 3).await;
+        let limited = org.limited(&all[..1]).await;
+        let (own, other) = (portal(&api, "Own").await, portal(&api, "Other").await);
+        let assign = |entity: Value, flats: Vec<Uuid>| { let api = api.clone(); async move {
+            api.post("/entity-scopes", json!({ "entityType": "portal_settings", "entityId": entity, "propertyIds": flats })).await.data();
+        } };
+        assign(own, vec![all[0]]).await;
+        assign(other.clone(), vec![all[1]]).await;
+        let search = || { let limited = limited.clone(); async move { limited.get("/search?query=o").await } };
+        // So that who asks is known both times.
+        limited.get("/departments").await.data();
+        let first = effort(&app, search()).await.statements;
+        let again = effort(&app, search()).await.statements;
+        assert!(again < first, "{again} after {first}");
+        let names = async || search().await.data().as_array().unwrap().iter().map(|hit| hit["name"].clone()).collect::<Vec<_>>();
+        assert!(!names().await.contains(&json!("Other")));
+        assign(other.clone(), vec![all[2], all[0]]).await;
+        assert!(names().await.contains(&json!("Other")), "it serves a flat of theirs now");
+        assign(other, vec![all[1]]).await;
+        assert!(!names().await.contains(&json!("Other")));
+    }
+
     async fn many_questions_take_as_many_statements_as_a_few(app: App) {
         let api = app.org().await.key().await;
         let mut texts = Vec::new();

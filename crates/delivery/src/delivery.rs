@@ -1,11 +1,11 @@
 //! A delivery as it is stored, and the rules of its attempts: pure.
 
 use std::time::Duration;
-use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 
 use engine::moment::Moment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 /// Attempts at one delivery, the first included (spec: Delivery).

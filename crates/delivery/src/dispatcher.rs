@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
 use engine::background::{Claiming, finish, keep_claiming};
 use engine::error::{Error, Result};
@@ -14,6 +13,7 @@ use jiff::Timestamp;
 use store::Transaction;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::delivery::{AttemptOutcome, Delivery, Status};

@@ -11,13 +11,12 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use crate::ambient::Ids;
 pub use bells::Bell;
 use bells::Bells;
 use cache::Cache;
 pub use cache::{Weighed, sharded};
 pub use types::{Lists, Parts};
-
-use crate::ambient::Ids;
 
 /// What work over a transaction has at hand.
 pub struct Kit {

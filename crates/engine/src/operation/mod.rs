@@ -16,11 +16,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::access::{Access, Permission, Revisions};
+pub use crate::context::Touches;
 use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
 use crate::kit::Kit;
-
-pub use crate::context::Touches;
 pub use arguments::Arguments;
 pub use shape::Shape;
 

@@ -25,10 +25,15 @@ use jiff::Timestamp;
 use store::{Share, Transaction};
 use uuid::Uuid;
 
+use crate::access::{Access, Credential, Identified};
+use crate::context::Context;
+use crate::error::{Error, Kind, Result};
+use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
 pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
 pub use homes::Homes;
 pub use idempotency::{InFlight, sweep};
+use memory::Question;
 pub use memory::{Kept, Memory, Tally, tag};
 pub use rate_limit::{Quota, RateLimits};
 use request::Head;
@@ -37,12 +42,6 @@ pub use service::{Service, Settings};
 pub use shared_log::SharedLog;
 use stages::{Admitted, Call, Validated};
 pub use unsent::{Held, Hurry, Unsent};
-
-use crate::access::{Access, Credential, Identified};
-use crate::context::Context;
-use crate::error::{Error, Kind, Result};
-use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
-use memory::Question;
 
 /// The statements of this chapter.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
