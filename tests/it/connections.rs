@@ -263,6 +263,30 @@ async fn who_does_not_read_takes_no_room_of_another_organization() {
     assert!(timeout(SOON, more()).await.unwrap().is_ok(), "and nobody else has less");
 }
 
+/// They are let in together, before any of them is answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_long_answers_at_once_take_no_more_room_than_one_after_another() {
+    let limits = Limits { unsent: 1_200_000, room: MOMENT, hurried_headway: SOON * 6, ..Limits::default() };
+    let app = App::on_sqlite_within(&[], limits).await;
+    let (greedy, other) = (long_list(&app).await, app.org().await.key().await.token.unwrap());
+    let (mut send, _connection) = http2(&app, 1_000).await;
+    let mut answers = Vec::new();
+    for number in 0..16 {
+        // Each is another question, so that none is answered from memory.
+        let path = format!("{}{LONG_LIST}?n={number}", app.base);
+        let request = http::Request::get(path).header("authorization", format!("Bearer {greedy}")).body(()).unwrap();
+        send = send.ready().await.unwrap();
+        answers.push(send.send_request(request, true).unwrap().0);
+    }
+    let statuses = join_all(answers).await;
+    let refused = statuses.iter().filter(|answer| answer.as_ref().unwrap().status() == 503).count();
+    assert!(refused >= 12, "{refused}");
+    assert!(app.server.service.unsent.held() < 1_200_000);
+    let start = Instant::now();
+    app.api(&other).get("/portals").await.data();
+    assert!(start.elapsed() < MOMENT);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn where_others_wait_who_does_not_read_has_less_time() {
     let limits = Limits { unsent: 200_000, room: SOON, hurried_headway: MOMENT, ..Limits::default() };

@@ -85,6 +85,12 @@ impl Unsent {
         tokio::time::timeout(self.patience, room).await.is_ok()
     }
 
+    /// Whether there is room for another answer of a share at this moment.
+    #[must_use]
+    pub fn has_room_now(&self, share: Share) -> bool {
+        self.in_the_way(share).is_none()
+    }
+
     /// Whose answers are in the way of another one of a share; nothing where there is room.
     fn in_the_way(&self, share: Share) -> Option<Whose> {
         let state = self.state();

@@ -35,6 +35,9 @@ use crate::pipeline::{self, Outcome, Payload, Quota, Request, Requester, Service
 /// Answers at least this large are compressed, for clients that accept it.
 const COMPRESS_FROM: u64 = 1_024;
 
+/// Answers of so many bytes are given only where there is room for them.
+const LARGE: u64 = 64 << 10;
+
 /// Headers of the interface (spec: Response envelope).
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -120,10 +123,19 @@ async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, nex
 }
 
 /// Says how large an answer is, and whose, of what waits to be sent.
+///
+/// A request is let in while there is room, and many may be let in before the first of them is answered. So a large answer
+/// that finds none is not given; what has been done is told in any case.
 async fn counted(State(service): State<Arc<Service>>, request: HttpRequest, next: Next) -> Response {
+    let (is_read, id) = (request.method() == Method::GET, request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0));
     let mut response = next.run(request).await;
     let share = response.extensions().get::<Requester>().and_then(|requester| requester.organization);
-    let held = service.unsent.hold(share, response.body().size_hint().lower());
+    let bytes = response.body().size_hint().lower();
+    if is_read && bytes >= LARGE && !service.unsent.has_room_now(share) {
+        tracing::warn!(request_id = %id, cause = "too much that was answered waits to be sent", "not available");
+        return refuse(&Kind::Unavailable.into(), id);
+    }
+    let held = service.unsent.hold(share, bytes);
     response.extensions_mut().insert(held);
     response
 }
