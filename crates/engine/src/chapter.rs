@@ -36,8 +36,8 @@ impl Chapter {
     }
 }
 
-/// Puts a program together. The order of the chapters is that of the document. `erased` is what is removed before anything of
-/// the chapters.
+/// Puts a program together. The order of the chapters is that of the document, and of what they list. Of an erased organization
+/// the rows of the chapters go first, then those of the engine.
 #[must_use]
 pub fn assemble(chapters: &[&Chapter], about: About) -> App {
     let mut lists = Lists::default();

@@ -6,8 +6,9 @@
 //!
 //! The engine knows no chapter. What chapters need of their own travels in the [`kit`], found by its type.
 //!
-//! From below to above: error, json, moment, ambient, format, field, logging, background; access; kit; context; operation;
-//! app; pipeline; summaries, surface, server; chapter. A module names only what is before it.
+//! From below to above: error; moment, fold, logging; json, ambient, erased, background; format; field; access; kit; context;
+//! operation; app; pipeline; summaries and surface; server; chapter. A module names only what is before it, which a test of the
+//! program reads (`tests/it/house.rs`).
 
 pub mod access;
 pub mod ambient;

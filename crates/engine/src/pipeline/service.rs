@@ -39,7 +39,7 @@ pub struct Service {
     pub settings: Settings,
     /// Rate limits per credential.
     pub limits: RateLimits,
-    /// Rate limits per stay.
+    /// Rate limits per guest's link.
     pub guest_limits: RateLimits,
     /// What is remembered from one request to the next.
     pub memory: Memory,
