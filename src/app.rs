@@ -7,10 +7,10 @@ use engine::app::{About, Annex, App};
 use engine::chapter::{Chapter, assemble};
 use engine::pipeline::Service;
 
-use crate::{events, guest, manuals, platform, portals, precheck, records, scopes, search, translations};
+use crate::{events, guest, manuals, page, platform, portals, precheck, records, scopes, search, translations};
 
 /// The chapters, in the order of the document: what integrators ask for first stands first.
-static CHAPTERS: [&Chapter; 10] = [
+static CHAPTERS: [&Chapter; 11] = [
     &precheck::CHAPTER,
     &manuals::CHAPTER,
     &portals::CHAPTER,
@@ -19,6 +19,7 @@ static CHAPTERS: [&Chapter; 10] = [
     &translations::CHAPTER,
     &events::CHAPTER,
     &guest::CHAPTER,
+    &page::CHAPTER,
     &records::CHAPTER,
     &platform::CHAPTER,
 ];

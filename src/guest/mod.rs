@@ -3,18 +3,15 @@
 mod bounds;
 mod erased;
 mod explain;
-pub mod form;
-mod handed_in;
 mod link;
 mod manuals;
 mod markdown;
 mod messages;
 mod operations;
-mod page;
 mod precheckin;
-mod routes;
 mod setup;
 mod stay;
+mod submission;
 mod view;
 mod words;
 
@@ -25,7 +22,6 @@ pub use bounds::is_reached;
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView};
 pub(crate) use operations::{stay_token, stay_url};
-pub use page::{render, render_busy, render_missing};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
 pub use view::{GuestView, language_of};
 
@@ -34,7 +30,6 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     operations: operations::operations,
     statements: || [link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS, precheckin::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
-    routes: Some(routes::routes),
     lists: |lists| {
         lists.add(OnGone(|context, kind, ids| match kind {
             Kind::Reservation => operations::forget_stays(context, ids),

@@ -16,11 +16,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::explain::{Explanation, explain};
-use super::handed_in::{self, HandedIn};
 use super::messages::{self, Message};
 use super::precheckin::{Precheckin, StepView};
 use super::setup::{self, Setup};
 use super::stay::{Stay, reservation};
+use super::submission::{self, Submission};
 use super::view::{GuestView, PrecheckinView, precheckin_view, view};
 use crate::events::{self, Event};
 use crate::records::{Kind, get_record};
@@ -179,9 +179,9 @@ pub(super) fn operations() -> Vec<Operation> {
             }),
         Operation::platform("getPrecheckin", Method::GET, "/organizations/{organizationId}/reservations/{reservationId}/precheckin")
             .summary("What a guest has handed in, and how it is to be acted on")
-            .run(|context, input: OneReservation| -> Result<HandedIn> {
+            .run(|context, input: OneReservation| -> Result<Submission> {
                 get_record(context, Kind::Reservation, input.reservation_id)?;
-                handed_in::read(context, input.reservation_id)
+                submission::read(context, input.reservation_id)
             }),
         Operation::platform("listGuestMessages", Method::GET, "/organizations/{organizationId}/reservations/{reservationId}/messages")
             .summary("What a guest has written to the host, oldest first")

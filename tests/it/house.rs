@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The chapters, from below to above; those of one floor know nothing of each other.
-const CHAPTERS: [&[&str]; 9] = [
+const CHAPTERS: [&[&str]; 10] = [
     &["records"],
     &["events"],
     &["translations"],
@@ -12,6 +12,7 @@ const CHAPTERS: [&[&str]; 9] = [
     &["portals"],
     &["precheck", "manuals"],
     &["guest"],
+    &["page"],
     &["search"],
     &["platform"],
 ];

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use strum::{EnumString, IntoStaticStr};
 use uuid::Uuid;
 
-use super::precheckin::StepView;
+use crate::guest::StepView;
 use crate::precheck::StepType;
 
 /// 64 KiB: the greatest body of a form.
@@ -296,8 +296,8 @@ mod tests {
     use proptest::prelude::*;
     use strum::VariantArray;
 
-    use super::super::precheckin::QuestionView;
     use super::*;
+    use crate::guest::QuestionView;
     use crate::precheck::QuestionKind;
 
     fn id(number: u128) -> Uuid {

@@ -20,11 +20,11 @@ use crate::precheck::{self, FlagAction, StepSettings, StepType, identity_actions
 /// What a guest has handed in.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct HandedIn {
+pub(super) struct Submission {
     status: PrecheckinStatus,
     submitted_at: Option<Moment>,
     /// The steps the stay gets, in guest order, and after them those that were answered and are no longer shown.
-    steps: Vec<HandedInStep>,
+    steps: Vec<SubmittedStep>,
     /// What the guest wrote, oldest first, as much as a guest may write; `listGuestMessages` pages it.
     messages: Vec<Message>,
 }
@@ -32,7 +32,7 @@ pub(super) struct HandedIn {
 /// A step, what was answered to it, and how it is to be acted on.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct HandedInStep {
+struct SubmittedStep {
     id: Uuid,
     nickname: String,
     step_type: StepType,
@@ -49,7 +49,7 @@ struct HandedInStep {
     identity_actions: Option<BTreeMap<&'static str, FlagAction>>,
 }
 
-impl HandedInStep {
+impl SubmittedStep {
     fn new(asked: Asked, is_shown: bool) -> Self {
         let is_complete = asked.is_complete();
         let Asked { step, answers } = asked;
@@ -72,7 +72,7 @@ impl HandedInStep {
 }
 
 /// What the guest of a reservation has handed in.
-pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HandedIn> {
+pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Submission> {
     let stay = Stay::load(context, reservation)?;
     let steps = stay.flat.as_deref().map(|flat| precheckin::reaching(context, flat)).transpose()?.unwrap_or_default();
     let precheckin = Precheckin::load(context, &stay, &steps)?;
@@ -83,9 +83,9 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<H
         earlier_steps.extend(precheck::one(context, id)?.map(|step| Asked { step: Arc::new(step), answers: Some(answers) }));
     }
     earlier_steps.sort_by_key(|asked| asked.step.created_at);
-    let shown = steps.into_iter().map(|asked| HandedInStep::new(asked, true));
-    let earlier = earlier_steps.into_iter().map(|asked| HandedInStep::new(asked, false));
-    Ok(HandedIn {
+    let shown = steps.into_iter().map(|asked| SubmittedStep::new(asked, true));
+    let earlier = earlier_steps.into_iter().map(|asked| SubmittedStep::new(asked, false));
+    Ok(Submission {
         status,
         submitted_at: submitted.map(|(_, at)| at),
         steps: shown.chain(earlier).collect(),

@@ -21,7 +21,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::form::{self, Fields, Form, Refused, Visit};
-use super::{GuestView, is_reached, render, render_busy, render_missing};
+use super::render::{render, render_busy, render_missing};
+use crate::guest::{GuestView, is_reached};
 
 /// How long a browser may take to send a form.
 const FORM_DEADLINE: Duration = Duration::from_secs(30);

@@ -8,10 +8,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::form::{self, Fields, Form, Note, Refused, Visit};
-use super::manuals::{ManualCategoryView, ManualView};
-use super::precheckin::{PrecheckinStatus, QuestionView, StepView};
-use super::view::{GuestView, language_of};
 use super::words::{self, FormWords, PageWords};
+use crate::guest::{GuestView, ManualCategoryView, ManualView, PrecheckinStatus, QuestionView, StepView, language_of};
 use crate::precheck::{QuestionKind, StepType};
 use crate::translations::ENGLISH;
 
