@@ -32,5 +32,6 @@ pub fn migrations() -> store::Migrations {
     mod postgres {
         refinery::embed_migrations!("migrations/postgres");
     }
-    store::Migrations { sqlite: sqlite::migrations::runner(), postgres: postgres::migrations::runner() }
+    // All together or none: one fsync, and a database is never of a version between two releases.
+    store::Migrations { sqlite: sqlite::migrations::runner().set_grouped(true), postgres: postgres::migrations::runner().set_grouped(true) }
 }
