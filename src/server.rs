@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use delivery::{self, Dispatcher, Means, Names, Targets};
 use engine::access;
-use engine::ambient::{self, Clock, Ids};
 use engine::background::Background;
+use engine::clock::Clock;
 use engine::error;
+use engine::ids::Ids;
 use engine::kit::{Kit, Parts};
 use engine::pipeline::{self, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
+use engine::processors;
 pub use engine::server::Limits;
 use engine::server::accept;
 use engine::summaries;
@@ -82,7 +84,7 @@ impl Server {
         let service = Arc::new(Service {
             limits: rate_limits,
             guest_limits: RateLimits::new(flags.guest_rate_limit_per_minute, 0),
-            memory: Memory::seeing(flags.processors.map_or_else(ambient::processors, NonZeroUsize::get)),
+            memory: Memory::seeing(flags.processors.map_or_else(processors::count, NonZeroUsize::get)),
             unsent: Arc::new(Unsent::new(limits.unsent, limits.room)),
             ..assemble(store, clock, &public_url, settings, parts).await?
         });
@@ -186,7 +188,7 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
         settings,
         limits: RateLimits::new(0, 0),
         guest_limits: RateLimits::new(0, 0),
-        memory: Memory::seeing(ambient::processors()),
+        memory: Memory::seeing(processors::count()),
         homes: Homes::default(),
         in_flight: InFlight::default(),
         unsent: Arc::new(Unsent::new(u64::MAX, Duration::ZERO)),

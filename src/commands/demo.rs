@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::access::{self, Permission};
-use engine::ambient::{Clock, Ids};
+use engine::clock::Clock;
+use engine::ids::Ids;
 use engine::pipeline::Service;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};

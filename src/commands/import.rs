@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal as _, Read};
 use std::path::Path;
 
-use engine::ambient::Clock;
+use engine::clock::Clock;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 

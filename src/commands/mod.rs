@@ -7,7 +7,7 @@ mod local;
 
 use std::io::Write as _;
 
-use engine::ambient::Clock;
+use engine::clock::Clock;
 use engine::surface::openapi;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

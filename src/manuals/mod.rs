@@ -10,6 +10,7 @@ mod manual_operations;
 mod photos;
 mod records;
 mod rule;
+mod rule_schema;
 mod texts;
 mod visibility;
 mod visible;

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use engine::ambient::Clock;
 use engine::app::App;
+use engine::clock::Clock;
 use engine::error::Result;
 use engine::values;
 use store::Transaction;

@@ -1,5 +1,6 @@
 //! The platform interface: organizations, their credentials, and the records the platform around us keeps in step.
 
+mod batch;
 mod credentials;
 mod erasure;
 mod links;
@@ -16,6 +17,6 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
         [organizations::operations(), credentials::operations(), links::operations(), sync::operations()].into_iter().flatten().collect()
     },
-    statements: || [credentials::STATEMENTS, erasure::STATEMENTS, links::STATEMENTS, organizations::STATEMENTS, sync::STATEMENTS].concat(),
+    statements: || [batch::STATEMENTS, credentials::STATEMENTS, erasure::STATEMENTS, links::STATEMENTS, organizations::STATEMENTS].concat(),
     ..Chapter::new("platform")
 };

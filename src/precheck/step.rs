@@ -69,27 +69,29 @@ engine::resource! {
     /// A step as it is stored. What a document of another version lacks is as it is in a new step.
     pub struct Step {
         /// Server-assigned.
-        id: Uuid = Uuid::nil();
+        id: Uuid = Uuid::nil(), answered;
 
-        /// Internal label, 1 to 200 characters; never shown to guests.
-        nickname: String = String::new(),
+        /// Internal label, never shown to guests.
+        nickname: String = String::new(), answered,
         /// Internal label of the step, 1 to 200 characters and not blank, never shown to guests. It cannot be cleared.
         sent as Text200;
 
-        /// Decides which other fields apply; locked once guests have used the step.
-        step_type: StepType = StepType::Main,
+        /// Decides which other fields apply.
+        step_type: StepType = StepType::Main, answered,
         /// What the step asks of guests; decides which of the other fields have an effect. Locked once a guest has saved an answer to the
         /// step: 409, so deactivate it and create another.
         sent as StepType;
 
         /// Whether any portal shows it.
-        is_active: bool = false,
+        is_active: bool = false, answered and as
+        /// Deprecated copy of isActive.
+        is_enabled,
         /// Whether the portals that the step reaches show it. Default `false`; an active step must have what its type needs, such as a text
         /// to agree to, questions or fees.
         sent as bool;
 
         /// Zero-based position; a step without it sorts last.
-        sort_order: Option<u32> = None,
+        sort_order: Option<u32> = None, answered,
         /// Zero-based position among the steps; with a portal's automatic order it decides only within the group of its type. Null or left
         /// out on create: last.
         sent as Option<Count>;
@@ -100,14 +102,14 @@ engine::resource! {
         /// of the type; a change needs `modify_tasks`.
         sent as Option<Uuid>;
 
-        /// Whether a flagged submission is held for staff review, for the types that can be.
-        is_manual_review_enabled: bool = true,
+        /// Whether a flagged submission is held for staff review.
+        is_manual_review_enabled: bool = true, answered,
         /// For `additional_questions`, `document_upload` and `damage_deposit`: whether a flagged submission is held for staff; `false` lets
         /// it complete on its own. Default `true`.
         sent as bool;
 
         /// What a mandatory fee is made of.
-        fee_product_ids: Vec<Uuid> = Vec::new(),
+        fee_product_ids: Vec<Uuid> = Vec::new(), answered,
         /// For `mandatory_fee`: ids of the fee products that the guest pays for, as `listFeeProducts` gives them; replaces the whole list.
         /// An active step needs at least one.
         #[schemars(length(max = 1000))]
@@ -121,13 +123,13 @@ engine::resource! {
         sent as Vec<QuestionInput>, by hand;
 
         /// Which reservations get it.
-        targeting: Targeting = Targeting::default();
+        targeting: Targeting = Targeting::default(), answered #[serde(flatten)];
 
         /// Damage waiver and security deposit.
-        charges: Charges = Charges::default();
+        charges: Charges = Charges::default(), answered #[serde(flatten)];
 
         /// What is agreed to.
-        agreement: Agreement = Agreement::default();
+        agreement: Agreement = Agreement::default(), answered #[serde(flatten)];
 
         /// What is never answered.
         write_only: WriteOnly = WriteOnly::default();
@@ -136,8 +138,12 @@ engine::resource! {
         created_at: Moment = Moment::default();
 
         /// When it last changed.
-        updated_at: Moment = Moment::default();
+        updated_at: Moment = Moment::default(), answered;
     }
+
+    answered as
+    /// What every answer about a step has in common.
+    pub struct Core;
 
     /// The writable fields of a step.
     #[schemars(rename = "PrecheckStep")]
@@ -440,55 +446,6 @@ impl From<Step> for StepSettings {
     fn from(step: Step) -> Self {
         let Step { is_manual_review_enabled, fee_product_ids, charges, agreement, write_only, .. } = step;
         Self { is_manual_review_enabled, fee_product_ids, charges, agreement, write_only }
-    }
-}
-
-/// What every answer about a step has in common.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Core {
-    /// Server-assigned.
-    id: Uuid,
-    /// Internal label, never shown to guests.
-    nickname: String,
-    /// Decides which other fields apply.
-    step_type: StepType,
-    /// Whether any portal shows it.
-    is_active: bool,
-    /// Deprecated copy of isActive.
-    is_enabled: bool,
-    /// Zero-based position; a step without it sorts last.
-    sort_order: Option<u32>,
-    /// Whether a flagged submission is held for staff review.
-    is_manual_review_enabled: bool,
-    /// What a mandatory fee is made of.
-    fee_product_ids: Vec<Uuid>,
-    #[serde(flatten)]
-    targeting: Targeting,
-    #[serde(flatten)]
-    charges: Charges,
-    #[serde(flatten)]
-    agreement: Agreement,
-    /// When it last changed.
-    updated_at: Moment,
-}
-
-impl From<&Step> for Core {
-    fn from(step: &Step) -> Self {
-        Self {
-            id: step.id,
-            nickname: step.nickname.clone(),
-            step_type: step.step_type,
-            is_active: step.is_active,
-            is_enabled: step.is_active,
-            sort_order: step.sort_order,
-            is_manual_review_enabled: step.is_manual_review_enabled,
-            fee_product_ids: step.fee_product_ids.clone(),
-            targeting: step.targeting.clone(),
-            charges: step.charges.clone(),
-            agreement: step.agreement.clone(),
-            updated_at: step.updated_at,
-        }
     }
 }
 

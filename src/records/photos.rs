@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use engine::ambient::Ids;
 use engine::context::Context;
 use engine::error::{Error, Result};
+use engine::ids::Ids;
 use engine::values;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;

@@ -24,7 +24,7 @@ const ABOVE: [&str; 5] = ["app", "server", "config", "commands", "main"];
 const ENGINE: [&[&str]; 14] = [
     &["error"],
     &["moment", "fold", "logging"],
-    &["json", "ambient", "erased", "background"],
+    &["json", "clock", "ids", "processors", "erased", "background"],
     &["format"],
     &["field"],
     &["access"],

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use engine::access::{Credential, Owner};
-use engine::ambient::Clock;
+use engine::clock::Clock;
 use engine::pipeline::RateLimits;
 use futures_util::future::join_all;
 use proptest::prelude::*;

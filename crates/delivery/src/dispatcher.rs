@@ -16,16 +16,17 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::address::host_of;
 use super::delivery::{AttemptOutcome, Delivery, Status};
 use super::disabled::DisabledReason;
 use super::ledger::{self, Batch, Claim, Claimed, Entry, Look, Settlement, Subscribed};
 use super::limiter::{Limiter, Permit};
 use super::means::Means;
+use super::names::on_behalf_of;
 use super::owner::Owner;
 use super::prepare::{self, Prepared};
 use super::recorder::Recorder;
 use super::sender::{Message, Sender};
-use super::target::{host_of, on_behalf_of};
 
 /// What a lease leaves for recording, on top of the receiver's own time.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);

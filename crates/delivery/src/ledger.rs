@@ -21,10 +21,10 @@ use store::{Json, Row, Transaction};
 use url::Url;
 use uuid::Uuid;
 
+use super::address::host_of;
 use super::delivery::{Delivery, MAX_FAILURES, Status};
 use super::disabled::DisabledReason;
 use super::limiter::{Limiter, Permit, Send};
-use super::target::host_of;
 
 /// How many subscriptions are looked at together.
 const LOOKED_AT: i64 = 256;

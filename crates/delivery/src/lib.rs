@@ -4,17 +4,19 @@
 //! A delivery is a row of the outbox, put there with the change that it tells of. The dispatcher claims what is due (ledger),
 //! as far as there are places for it (room), asks the owner of its subscription what there is to tell now (prepare), posts it
 //! signed (sender), and has recorded what came of it (recorder). What a target may be is judged by the target guard, again at
-//! every attempt (target, peer). What is old, and what is left of a subscription that was deleted, goes a few rows at a time
+//! every attempt (address, names, target, peer). What is old, and what is left of a subscription that was deleted, goes a few rows at a time
 //! (sweep).
 //!
 //! What a message says is not known here: [`Owner`] is asked.
 
+mod address;
 mod delivery;
 mod disabled;
 mod dispatcher;
 mod ledger;
 mod limiter;
 mod means;
+mod names;
 mod owner;
 mod peer;
 mod prepare;
@@ -29,10 +31,11 @@ pub use disabled::{DisabledReason, tell_disabled};
 pub use dispatcher::Dispatcher;
 pub use ledger::{Backlog, backlog, disable};
 pub use means::{Means, Settings};
+pub use names::Names;
 pub use owner::{Hearing, Owner, Said, Subscription};
 pub use signature::Secrets;
 pub use sweep::{sweep_deleted, sweep_old};
-pub use target::{Names, Targets};
+pub use target::Targets;
 
 /// The statements of deliveries.
 #[must_use]

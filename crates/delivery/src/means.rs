@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::ambient::{Clock, Ids};
+use engine::clock::Clock;
+use engine::ids::Ids;
 use store::Store;
 use tokio::sync::Notify;
 

@@ -5,8 +5,8 @@ use std::{fmt, mem};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use engine::ambient::Ids;
 use engine::error::{Error, Result};
+use engine::ids::Ids;
 use engine::moment::Moment;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use engine::ambient::Clock;
+use engine::clock::Clock;
 use engine::error::Result;
 use engine::values;
 use jiff::Timestamp;
@@ -175,7 +175,7 @@ fn first_id_at(moment: Timestamp) -> Uuid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::ambient::Ids;
+    use engine::ids::Ids;
 
     #[test]
     fn ids_sort_by_the_time_they_were_made_at() {

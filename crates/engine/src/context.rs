@@ -9,8 +9,8 @@ use store::{Row, Statement, Transaction, Value};
 use uuid::Uuid;
 
 use crate::access::{Access, Identified, Organization, Permission, Reach};
-use crate::ambient::Ids;
 use crate::error::{Error, Result};
+use crate::ids::Ids;
 use crate::kit::{Bell, Kit, Weighed};
 
 store::statements! {

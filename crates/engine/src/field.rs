@@ -57,6 +57,10 @@ impl<T> StoredAs<T> for T {
 /// resource, and in a stored one of a version that did not have it. Below that, where it can be written, stands what its writer
 /// is told and the type it is `sent as`. What [`StoredAs`] cannot do for it is done `by hand`: by the operation.
 ///
+/// A resource that is answered as it is stored needs no more. One of which answers say less names a third struct, `answered as`:
+/// the fields that are marked `answered`, in their order, with what the attributes beside the mark make of them (a part is
+/// flattened), and a copy of a field under a second name.
+///
 /// The second struct is what a request says of the resource, null and left out told apart. Its own fields are those that are
 /// sent and never stored under their name. The others are parts of the stored one, whose fields stand beside the rest wherever
 /// they are sent.
@@ -68,9 +72,12 @@ macro_rules! resource {
             $(
                 $(#[$meta:meta])*
                 $name:ident: $type:ty = $new:expr
+                $(, answered $(#[$answered_meta:meta])* $(and as $(#[$copy_meta:meta])* $copy:ident)?)?
                 $(, $(#[$sent_meta:meta])* sent as $sent:ty $(, by $hand:ident)?)?;
             )*
         }
+
+        $(answered as $(#[$answer_meta:meta])* pub struct $answer:ident;)?
 
         $(#[$fields_meta:meta])*
         pub struct $fields:ident {
@@ -89,6 +96,9 @@ macro_rules! resource {
         )*
     ) => {
         $crate::resource!(@stored $(#[$stored_meta])* $stored { $($(#[$meta])* $name: $type = $new;)* });
+        $crate::resource!(@answer [$($(#[$answer_meta])* $answer)?] of $stored, [] [] $(
+            $(#[$meta])* $name: $type $(, answered $(#[$answered_meta])* $(and as $(#[$copy_meta])* $copy)?)?;
+        )*);
         $($crate::resource!(@stored $(#[$part_meta])* $part { $($(#[$inner_meta])* $inner: $inner_type = $inner_new;)* });)*
 
         #[derive(Debug, Clone, Default, serde::Deserialize, schemars::JsonSchema)]
@@ -121,6 +131,39 @@ macro_rules! resource {
         impl Default for $stored {
             fn default() -> Self {
                 Self { $($name: $new,)* }
+            }
+        }
+    };
+    (@answer [] $($rest:tt)*) => {};
+    (
+        @answer [$($answer:tt)+] of $stored:ident, [$($declared:tt)*] [$($read:tt)*]
+        $(#[$meta:meta])* $name:ident: $type:ty, answered $(#[$answered_meta:meta])* $(and as $(#[$copy_meta:meta])* $copy:ident)?;
+        $($rest:tt)*
+    ) => {
+        $crate::resource!(@answer [$($answer)+] of $stored,
+            [$($declared)* $(#[$meta])* $(#[$answered_meta])* $name: $type, $($(#[$copy_meta])* $copy: $type,)?]
+            [$($read)* $name: $name, $($copy: $name,)?]
+            $($rest)*
+        );
+    };
+    (
+        @answer [$($answer:tt)+] of $stored:ident, [$($declared:tt)*] [$($read:tt)*]
+        $(#[$meta:meta])* $name:ident: $type:ty;
+        $($rest:tt)*
+    ) => {
+        $crate::resource!(@answer [$($answer)+] of $stored, [$($declared)*] [$($read)*] $($rest)*);
+    };
+    (@answer [$(#[$answer_meta:meta])* $answer:ident] of $stored:ident, [$($declared:tt)*] [$($field:ident: $read:ident,)*]) => {
+        #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+        $(#[$answer_meta])*
+        pub struct $answer {
+            $($declared)*
+        }
+
+        impl From<&$stored> for $answer {
+            fn from(stored: &$stored) -> Self {
+                Self { $($field: Clone::clone(&stored.$read),)* }
             }
         }
     };

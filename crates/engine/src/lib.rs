@@ -6,27 +6,29 @@
 //!
 //! The engine knows no chapter. What chapters need of their own travels in the [`kit`], found by its type.
 //!
-//! From below to above: error; moment, fold, logging; json, ambient, erased, background; format; field; access; kit; context;
-//! operation; app; pipeline; summaries and surface; server; chapter. A module names only what is before it, which a test of the
-//! program reads (`tests/it/house.rs`).
+//! From below to above: error; moment, fold, logging; json, clock, ids, processors, erased, background; format; field; access;
+//! kit; context; operation; app; pipeline; summaries and surface; server; chapter. A module names only what is before it, which a
+//! test of the program reads (`tests/it/house.rs`).
 
 pub mod access;
-pub mod ambient;
 pub mod app;
 pub mod background;
 pub mod chapter;
+pub mod clock;
 pub mod context;
 pub mod erased;
 pub mod error;
 pub mod field;
 pub mod fold;
 pub mod format;
+pub mod ids;
 pub mod json;
 pub mod kit;
 pub mod logging;
 pub mod moment;
 pub mod operation;
 pub mod pipeline;
+pub mod processors;
 pub mod server;
 pub mod summaries;
 pub mod surface;

@@ -16,7 +16,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Result, Transaction};
+use crate::Transaction;
+use crate::job::Work;
 
 /// What a transaction has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,10 +40,7 @@ pub(crate) struct Heaviest {
 
 impl Heaviest {
     /// Work whose effort is noted here when it is done.
-    pub(crate) fn of<T, E>(
-        self: &Arc<Self>,
-        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-    ) -> impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static {
+    pub(crate) fn of<T, E>(self: &Arc<Self>, work: impl Work<T, E>) -> impl Work<T, E> {
         let heaviest = self.clone();
         move |transaction: &mut Transaction<'_>| {
             let outcome = work(transaction);

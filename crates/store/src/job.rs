@@ -12,6 +12,16 @@ use tokio::time::Instant;
 use crate::error::{Error, Result};
 use crate::{Transaction, WAIT_LIMIT};
 
+/// Work over a transaction, such as a closure. It is handed to the thread that owns a connection.
+pub trait Work<T, E>: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static {}
+
+impl<T, E, W> Work<T, E> for W where W: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static {}
+
+/// What work may fail with: an error of its own, which can say what the store fails with.
+pub trait WorkError: From<Error> + Send + 'static {}
+
+impl<E: From<Error> + Send + 'static> WorkError for E {}
+
 const WAITING: u8 = 0;
 const STARTED: u8 = 1;
 const GIVEN_UP: u8 = 2;
@@ -35,10 +45,7 @@ impl Progress {
 pub(crate) type Panic = Box<dyn Any + Send>;
 
 /// Runs work; a panic in it is caught, so that the thread and its connection live on.
-pub(crate) fn guarded<T, E>(
-    work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-    transaction: &mut Transaction<'_>,
-) -> Result<Result<T, E>, Panic> {
+pub(crate) fn guarded<T, E>(work: impl Work<T, E>, transaction: &mut Transaction<'_>) -> Result<Result<T, E>, Panic> {
     catch_unwind(AssertUnwindSafe(|| work(transaction)))
 }
 
@@ -47,7 +54,7 @@ pub(crate) type Answer<T, E> = oneshot::Sender<Result<Result<T, E>, Panic>>;
 
 /// Awaits an answer. Gives up on work that has not begun within [`WAIT_LIMIT`] of when its caller `asked`, and on any work
 /// after `limit`. What a write that has begun comes to is not known then: it may be in the middle of its commit.
-pub(crate) async fn answer<T, E: From<Error>>(
+pub(crate) async fn answer<T, E: WorkError>(
     asked: Instant,
     limit: Duration,
     is_read: bool,

@@ -31,6 +31,7 @@ use uuid::Uuid;
 pub use effort::Effort;
 use effort::Heaviest;
 pub use error::{Error, Result};
+pub use job::{Work, WorkError};
 pub use statement::Statement;
 pub use value::{FromColumn, Json, JsonText, Row, Value};
 
@@ -94,24 +95,12 @@ impl Store {
     }
 
     /// Runs `work` in a read-only transaction.
-    pub async fn read<T, E>(&self, work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+    pub async fn read<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Result<T, E> {
         self.read_for(None, work).await
     }
 
     /// [`Store::read`] as part of a share: of the connections, one share gets no more than leaves some to the others.
-    pub async fn read_for<T, E>(
-        &self,
-        share: Share,
-        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+    pub async fn read_for<T: Send + 'static, E: WorkError>(&self, share: Share, work: impl Work<T, E>) -> Result<T, E> {
         let work = self.heaviest.of(work);
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
@@ -120,38 +109,17 @@ impl Store {
     }
 
     /// Runs `work` in a transaction that is durable when this returns `Ok`, and undone when `work` returns `Err`.
-    pub async fn write<T, E>(&self, work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+    pub async fn write<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Result<T, E> {
         self.write_for(None, WORK_LIMIT, work).await
     }
 
     /// [`Store::write`] for work that may take longer than [`WORK_LIMIT`].
-    pub async fn write_within<T, E>(
-        &self,
-        limit: Duration,
-        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+    pub async fn write_within<T: Send + 'static, E: WorkError>(&self, limit: Duration, work: impl Work<T, E>) -> Result<T, E> {
         self.write_for(None, limit, work).await
     }
 
     /// [`Store::write_within`] as part of a share: shares take turns.
-    pub async fn write_for<T, E>(
-        &self,
-        share: Share,
-        limit: Duration,
-        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+    pub async fn write_for<T: Send + 'static, E: WorkError>(&self, share: Share, limit: Duration, work: impl Work<T, E>) -> Result<T, E> {
         let work = self.heaviest.of(work);
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,

@@ -24,7 +24,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use self::link::{Connector, Failure, Link};
 use crate::error::{Error, Result};
-use crate::job::{self, Progress};
+use crate::job::{self, Progress, Work, WorkError};
 use crate::many;
 use crate::shares::Shares;
 use crate::statement::Statement;
@@ -82,17 +82,13 @@ impl Postgres {
         Ok(Self { pool: Arc::new(pool), shares, permits: Arc::new(Semaphore::new(size)), queued: Arc::default(), size })
     }
 
-    pub(crate) async fn run<T, E>(
+    pub(crate) async fn run<T: Send + 'static, E: WorkError>(
         &self,
         share: Share,
         limit: Duration,
         is_read: bool,
-        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+        work: impl Work<T, E>,
+    ) -> Result<T, E> {
         let asked = Instant::now();
         self.queued.fetch_add(1, Ordering::Relaxed);
         let permits = self.permits(share, asked + WAIT_LIMIT).await;
@@ -249,11 +245,7 @@ impl Pool {
     }
 
     /// Runs work on a connection with a transaction begun, and ends that.
-    fn finish<T, E: From<Error>>(
-        &self,
-        mut connection: Connection,
-        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<Result<T, E>, job::Panic> {
+    fn finish<T, E: WorkError>(&self, mut connection: Connection, work: impl Work<T, E>) -> Result<Result<T, E>, job::Panic> {
         let is_read_only = connection.is_read;
         let mut transaction = Transaction::new(Handle::Postgres(&mut connection), is_read_only);
         let outcome = job::guarded(work, &mut transaction);

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::job::{self, Answer, Progress};
+use crate::job::{self, Answer, Progress, Work, WorkError};
 use crate::queue::Queue;
 use crate::statement::Statement;
 use crate::value::{Columns, Row, Value};
@@ -106,16 +106,7 @@ impl Sqlite {
         Some(Version(header))
     }
 
-    pub(crate) async fn read<T, E>(
-        &self,
-        share: Share,
-        limit: Duration,
-        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+    pub(crate) async fn read<T: Send + 'static, E: WorkError>(&self, share: Share, limit: Duration, work: impl Work<T, E>) -> Result<T, E> {
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
         let begun = progress.clone();
@@ -129,16 +120,12 @@ impl Sqlite {
         job::answer(Instant::now(), limit, true, progress, receiver).await
     }
 
-    pub(crate) async fn write<T, E>(
+    pub(crate) async fn write<T: Send + 'static, E: WorkError>(
         &self,
         share: Share,
         limit: Duration,
-        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
+        work: impl Work<T, E>,
+    ) -> Result<T, E> {
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
         let begun = progress.clone();
@@ -275,11 +262,7 @@ fn serve_reads(connection: &Connection, queue: &Queue<Read>, counts: &Counts, fi
     }
 }
 
-fn snapshot<T, E: From<Error>>(
-    connection: &Connection,
-    files: &Files,
-    work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-) -> Result<Result<T, E>, job::Panic> {
+fn snapshot<T, E: WorkError>(connection: &Connection, files: &Files, work: impl Work<T, E>) -> Result<Result<T, E>, job::Panic> {
     if let Err(error) = files.glance().and_then(|()| control(connection, "begin")) {
         return Ok(Err(error.into()));
     }
@@ -372,11 +355,7 @@ fn in_savepoint(connection: &Connection, write: Write, done: &mut Vec<Box<dyn Fn
     }
 }
 
-fn run<T, E>(connection: &Connection, until: Instant, work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>, sender: Answer<T, E>) -> Ran
-where
-    T: Send + 'static,
-    E: From<Error> + Send + 'static,
-{
+fn run<T: Send + 'static, E: WorkError>(connection: &Connection, until: Instant, work: impl Work<T, E>, sender: Answer<T, E>) -> Ran {
     let mut transaction = Transaction::new(Handle::Sqlite(connection), false);
     match job::guarded(work, &mut transaction) {
         // Its caller has been told that it takes too long.

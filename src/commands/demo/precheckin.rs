@@ -1,6 +1,6 @@
 //! Pre-check-in of the demo: a step of every type and some more, what each is assigned to, and their texts in three languages.
 
-use engine::ambient::Ids;
+use engine::ids::Ids;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::access::Permission;
-use engine::ambient::Clock;
+use engine::clock::Clock;
 use reqwest::Method;
 use serde_json::{Value, json};
 use strum::VariantArray;

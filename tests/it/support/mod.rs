@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use delivery::Names;
 use engine::access::Permission;
-use engine::ambient::Clock;
+use engine::clock::Clock;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use strum::VariantArray;

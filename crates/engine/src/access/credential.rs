@@ -11,8 +11,8 @@ use strum::VariantArray;
 use uuid::Uuid;
 
 use super::{AccessToken, ApiKey, Member, Organization, Permission, Permissions, Reach, Settings};
-use crate::ambient::Ids;
 use crate::error::{Error, Kind, Result};
+use crate::ids::Ids;
 
 store::statements! {
     /// An API key and its organization, by the hash of the token.

@@ -8,7 +8,7 @@ use quick_cache::sync::{Cache as Shards, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use uuid::Uuid;
 
-use crate::ambient;
+use crate::processors;
 
 /// Bytes kept at once, as they weigh themselves.
 const KEPT: u64 = 32 << 20;
@@ -52,7 +52,7 @@ impl Weighter<Key, Kept> for ByWeight {
 
 impl Default for Cache {
     fn default() -> Self {
-        Self(sharded(ENTRIES, KEPT, ByWeight, ambient::processors()))
+        Self(sharded(ENTRIES, KEPT, ByWeight, processors::count()))
     }
 }
 

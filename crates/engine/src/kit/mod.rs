@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use crate::ambient::Ids;
+use crate::ids::Ids;
 pub use bells::Bell;
 use bells::Bells;
 use cache::Cache;

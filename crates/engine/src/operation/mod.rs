@@ -1,6 +1,8 @@
 //! What an operation is: declared once, read three ways (REST routes, MCP tools, the OpenAPI document).
 
 mod arguments;
+mod declaration;
+mod schema;
 mod shape;
 
 use std::collections::BTreeSet;
@@ -9,10 +11,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::Method;
-use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::access::{Access, Permission, Revisions};
@@ -21,6 +21,10 @@ use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
 use crate::kit::Kit;
 pub use arguments::Arguments;
+pub use declaration::Declaration;
+pub use schema::inline_generator;
+use schema::json_object;
+pub(crate) use schema::tidy;
 pub use shape::Shape;
 
 /// The interface an operation belongs to; each has its own credential.
@@ -215,9 +219,6 @@ pub struct Operation {
 /// 1 MiB: the greatest body of an ordinary request.
 const BODY_LIMIT: usize = 1 << 20;
 
-/// An operation without its function yet.
-pub struct Declaration(Operation);
-
 impl Operation {
     /// Begins the declaration of a public operation.
     #[must_use]
@@ -329,185 +330,6 @@ impl Operation {
     }
 }
 
-impl Declaration {
-    /// One line for the document.
-    #[must_use]
-    pub fn summary(mut self, summary: &'static str) -> Self {
-        self.0.summary = summary;
-        self
-    }
-
-    /// Answers 201.
-    #[must_use]
-    pub fn creates(mut self) -> Self {
-        self.0.status = 201;
-        self
-    }
-
-    /// Is not a tool.
-    #[must_use]
-    pub fn rest_only(mut self) -> Self {
-        self.0.is_tool = false;
-        self
-    }
-
-    /// Leaves fields out of the tool's arguments.
-    #[must_use]
-    pub fn not_for_tools(mut self, fields: &'static [&'static str]) -> Self {
-        self.0.not_for_tools = fields;
-        self
-    }
-
-    /// May lose something, though it is a POST.
-    #[must_use]
-    pub fn destructive(mut self) -> Self {
-        self.0.is_destructive = true;
-        self
-    }
-
-    /// Its answers may be given again while what they are made of is unchanged: they depend on nothing else, the time
-    /// least of all.
-    #[must_use]
-    pub fn kept(mut self, basis: Basis) -> Self {
-        self.0.kept = Some(basis);
-        self
-    }
-
-    /// Changes nothing, and is a POST only because what it asks for is long.
-    #[must_use]
-    pub fn reads(mut self) -> Self {
-        self.0.effect = Effect::Read;
-        self
-    }
-
-    /// Changes nothing that is configured.
-    #[must_use]
-    pub fn touches_stream(mut self) -> Self {
-        self.0.touches = Touches::Stream;
-        self
-    }
-
-    /// Takes bodies of up to so many bytes, and may run so long.
-    #[must_use]
-    pub fn bulk(mut self, body_limit: usize, patience: Duration) -> Self {
-        self.0.body_limit = body_limit;
-        self.0.patience = patience;
-        self
-    }
-
-    /// Keeps some of what is sent: in its input, numbers that no double is equal to stand as [`crate::json`] marks them.
-    #[must_use]
-    pub fn keeps_numbers(mut self) -> Self {
-        self.0.keeps_numbers = true;
-        self
-    }
-
-    /// Holds its input against rules that a schema cannot say: of a field that is more than a value, of fields that do not go
-    /// together. They are pure, and are judged beside the schema whatever that finds, so that a request hears of everything at
-    /// once. They get the input without the fields that are wrong, and the names of those, of which nothing can be said.
-    #[must_use]
-    pub fn rules<I: DeserializeOwned>(mut self, rules: impl Fn(I, &[&str]) -> Findings + Send + Sync + 'static) -> Self {
-        self.0.rules = Some(Box::new(move |input, wrong| I::deserialize(input).map(|input| rules(input, wrong)).unwrap_or_default()));
-        self
-    }
-
-    /// Runs within the caller's organization.
-    pub fn run<I, O>(mut self, work: impl Fn(&mut Context<'_, '_>, I) -> Result<O> + Send + Sync + 'static) -> Operation
-    where
-        I: DeserializeOwned + JsonSchema + Send + 'static,
-        O: Serialize + JsonSchema + 'static,
-    {
-        self.0.input = Box::new(I::json_schema);
-        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.work = tenant(move |context, input| Answer::new(&work(context, input)?));
-        self.0
-    }
-
-    /// Runs within the caller's organization and answers JSON text of the type `O`, which the database put together: for
-    /// lists whose rows were serialized when they were written.
-    pub fn run_text<I, O>(mut self, work: impl Fn(&mut Context<'_, '_>, I) -> Result<String> + Send + Sync + 'static) -> Operation
-    where
-        I: DeserializeOwned + JsonSchema + Send + 'static,
-        O: JsonSchema + 'static,
-    {
-        self.0.input = Box::new(I::json_schema);
-        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.work = tenant(move |context, input| Ok(Answer { data: work(context, input)?, pagination: None }));
-        self.0
-    }
-
-    /// Runs within the caller's organization and answers a page of a list.
-    pub fn pages<I, O>(
-        mut self,
-        limits: PageLimits,
-        work: impl Fn(&mut Context<'_, '_>, I, Page) -> Result<Listing<O>> + Send + Sync + 'static,
-    ) -> Operation
-    where
-        I: DeserializeOwned + JsonSchema + Send + 'static,
-        O: Serialize + JsonSchema + 'static,
-    {
-        self.0.input = Box::new(I::json_schema);
-        self.0.output = Box::new(SchemaGenerator::subschema_for::<Vec<O>>);
-        self.0.paging = Some(limits);
-        let work = Arc::new(work);
-        self.0.work = Work::Tenant(Box::new(move |mut input| {
-            let page = page(&mut input, limits);
-            let (work, input) = (work.clone(), typed(input)?);
-            Ok(Box::new(move |context| Answer::listing(&work(context, input, page)?, page)))
-        }));
-        self.0
-    }
-
-    /// Runs without an organization.
-    pub fn run_system<I, O>(mut self, work: impl Fn(&mut System<'_, '_>, I) -> Result<O> + Send + Sync + 'static) -> Operation
-    where
-        I: DeserializeOwned + JsonSchema + 'static,
-        O: Serialize + JsonSchema + 'static,
-    {
-        self.0.input = Box::new(I::json_schema);
-        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.work = Work::System(Box::new(move |system, input| Answer::new(&work(system, typed(input)?)?)));
-        self.0
-    }
-
-    /// Runs without an organization and answers a page of a list.
-    pub fn pages_system<I, O>(
-        mut self,
-        limits: PageLimits,
-        work: impl Fn(&mut System<'_, '_>, I, Page) -> Result<Listing<O>> + Send + Sync + 'static,
-    ) -> Operation
-    where
-        I: DeserializeOwned + JsonSchema + 'static,
-        O: Serialize + JsonSchema + 'static,
-    {
-        self.0.input = Box::new(I::json_schema);
-        self.0.output = Box::new(SchemaGenerator::subschema_for::<Vec<O>>);
-        self.0.paging = Some(limits);
-        self.0.work = Work::System(Box::new(move |system, mut input| {
-            let page = page(&mut input, limits);
-            Answer::listing(&work(system, typed(input)?, page)?, page)
-        }));
-        self.0
-    }
-
-    /// Asks another service. There is no transaction: what is read here is settings, and nothing is written.
-    pub fn asks<I, O, F>(mut self, work: impl Fn(Arc<Kit>, I) -> F + Send + Sync + 'static) -> Operation
-    where
-        I: DeserializeOwned + JsonSchema + 'static,
-        O: Serialize + JsonSchema + 'static,
-        F: Future<Output = Result<O>> + Send + 'static,
-    {
-        self.0.input = Box::new(I::json_schema);
-        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.effect = Effect::Read;
-        self.0.work = Work::Provider(Box::new(move |service, input| {
-            let asking = typed(input).map(|input| work(service, input));
-            Box::pin(async move { Answer::new(&asking?.await?) })
-        }));
-        self.0
-    }
-}
-
 impl Findings {
     /// What is wrong whatever is stored.
     pub fn sent(issues: impl IntoIterator<Item = Issue>) -> Self {
@@ -517,68 +339,6 @@ impl Findings {
     /// What is wrong as far as what is sent shows.
     pub fn merged(issues: impl IntoIterator<Item = Issue>) -> Self {
         Self { sent: Vec::new(), merged: issues.into_iter().collect() }
-    }
-}
-
-fn tenant<I>(work: impl Fn(&mut Context<'_, '_>, I) -> Result<Answer> + Send + Sync + 'static) -> Work
-where
-    I: DeserializeOwned + Send + 'static,
-{
-    let work = Arc::new(work);
-    Work::Tenant(Box::new(move |input| {
-        let (work, input) = (work.clone(), typed(input)?);
-        Ok(Box::new(move |context| work(context, input)))
-    }))
-}
-
-/// A validated input as its type. The schema is the type's own, so what is refused here is a number beyond its range.
-fn typed<I: DeserializeOwned>(input: Value) -> Result<I> {
-    serde_json::from_value(input).map_err(|error| Error::invalid(&[], error.to_string()))
-}
-
-fn page(input: &mut Value, limits: PageLimits) -> Page {
-    let mut take = |name| input.as_object_mut().and_then(|fields| fields.remove(name)).and_then(|value| value.as_i64());
-    let (limit, offset) = (take("limit"), take("offset"));
-    Page { limit: limit.and_then(|number| u32::try_from(number).ok()).unwrap_or(limits.default), offset: offset.unwrap_or(0) }
-}
-
-fn json_object() -> Schema {
-    schemars::json_schema!({ "type": "object", "properties": {}, "additionalProperties": false })
-}
-
-/// A generator whose schemas stand by themselves.
-#[must_use]
-pub fn inline_generator() -> SchemaGenerator {
-    SchemaSettings::draft2020_12()
-        .with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-        })
-        .into_generator()
-}
-
-/// Removes what a reader of the schema has no use for: the defaults of fields that may be left out, Rust's number formats.
-pub(crate) fn tidy(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            if map.get("default").is_some_and(Value::is_null) {
-                map.remove("default");
-            }
-            if map
-                .get("format")
-                .and_then(Value::as_str)
-                .is_some_and(|format| format.starts_with("uint") || format.starts_with("int") || format == "double")
-            {
-                map.remove("format");
-            }
-            if let Some(Value::String(description)) = map.get_mut("description") {
-                // Where a line of it ends says something of the source alone.
-                *description = description.replace('\n', " ");
-            }
-            map.values_mut().for_each(tidy);
-        }
-        Value::Array(items) => items.iter_mut().for_each(tidy),
-        _ => {}
     }
 }
 

@@ -1,6 +1,6 @@
 //! The one way through: authenticate → rate limit → two-factor → permission → validate → replay or run → envelope.
 //!
-//! REST, tools, platform and guest interfaces all enter at [`handle`]; no other door exists, so nothing can skip a check.
+//! REST, tools, platform and guest interfaces all enter at [`handle`]; there is no other way in, so nothing can skip a check.
 
 mod authenticate;
 mod deflated;

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::shared_log::SharedLog;
 use crate::access::Owner;
-use crate::ambient::Clock;
+use crate::clock::Clock;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);

@@ -9,9 +9,9 @@ use store::{Share, Transaction};
 
 use super::unsent::Unsent;
 use super::{Homes, InFlight, Memory, RateLimits};
-use crate::ambient::Clock;
 use crate::app::App;
 use crate::background::Background;
+use crate::clock::Clock;
 use crate::context::System;
 use crate::error::{Error, Result};
 use crate::kit::Kit;

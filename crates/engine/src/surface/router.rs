@@ -45,7 +45,7 @@ const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-r
 const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// The request's id, given at the door.
+/// The request's id, given as it comes in.
 #[derive(Clone, Copy)]
 pub struct RequestId(pub Uuid);
 
@@ -76,7 +76,7 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], othe
     let routes = routes.merge(beside).fallback(not_found).method_not_allowed_fallback(not_found).layer(compression);
     // Without an origin to let in, a preflight is a method that is no route, like any other.
     let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)?) };
-    Ok(routes.layer(middleware::from_fn_with_state(service.clone(), door)))
+    Ok(routes.layer(middleware::from_fn_with_state(service.clone(), traced)))
 }
 
 fn cors(origins: &[String]) -> Result<CorsLayer, String> {
@@ -94,7 +94,7 @@ fn filter(method: &Method) -> MethodFilter {
 }
 
 /// Gives every request an id, turns a panic into a logged 500, and writes the request down.
-async fn door(State(service): State<Arc<Service>>, mut request: HttpRequest, next: Next) -> Response {
+async fn traced(State(service): State<Arc<Service>>, mut request: HttpRequest, next: Next) -> Response {
     let id = service.kit.ids.uuid(service.clock.now());
     let started = service.clock.elapsed();
     let method = request.method().clone();
@@ -172,7 +172,7 @@ pub fn note(response: &mut Response, operation: &'static str, requester: Option<
     }
 }
 
-/// The id that a request was given at the door.
+/// The id that a request was given as it came in.
 #[must_use]
 pub fn request_id(parts: &Parts) -> Uuid {
     parts.extensions.get::<RequestId>().map_or(Uuid::nil(), |id| id.0)

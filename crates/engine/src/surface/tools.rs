@@ -58,18 +58,18 @@ pub fn router(service: Arc<Service>, origins: &[String]) -> Router {
     let handler = move || Ok(Handler { service: shared.clone(), tools: tools.clone() });
     let protocol = StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), config);
     let own = Url::parse(&service.kit.public_url).map(|url| url.origin().ascii_serialization());
-    let door = Door { service, origins: origins.iter().cloned().chain(own).collect() };
-    Router::new().route_service(PATH, protocol).route_layer(middleware::from_fn_with_state(Arc::new(door), admit))
+    let admission = Admission { service, origins: origins.iter().cloned().chain(own).collect() };
+    Router::new().route_service(PATH, protocol).route_layer(middleware::from_fn_with_state(Arc::new(admission), admit))
 }
 
 /// What is to be known of whoever comes in.
-struct Door {
+struct Admission {
     service: Arc<Service>,
     /// The origins whose pages may.
     origins: HashSet<String>,
 }
 
-impl Door {
+impl Admission {
     /// A browser says which page asks, and no other page gets in, whatever credential it may have come by.
     fn check_origin(&self, headers: &HeaderMap) -> Result<()> {
         let is_known = |origin: &HeaderValue| origin.to_str().is_ok_and(|origin| self.origins.contains(origin));
@@ -79,10 +79,10 @@ impl Door {
 
 /// Lets those with a valid credential through, with a body that is strict JSON, as often as their limit allows. A call of a tool
 /// is counted where all operations are.
-async fn admit(State(door): State<Arc<Door>>, request: HttpRequest, next: Next) -> Response {
-    let service = &door.service;
+async fn admit(State(admission): State<Arc<Admission>>, request: HttpRequest, next: Next) -> Response {
+    let service = &admission.service;
     let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
-    if let Err(error) = door.check_origin(request.headers()) {
+    if let Err(error) = admission.check_origin(request.headers()) {
         return refusal(&error, id);
     }
     let identified = match authenticate(service, request.headers()).await {

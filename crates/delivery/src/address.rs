@@ -1,0 +1,428 @@
+//! Where a URL leads, as far as its text tells, and which addresses and names are private (spec: createWebhookSubscription, 1).
+//! Rules that ask nobody: the target guard keeps them.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use url::{Host, Url};
+
+/// Of a URL that is none, or of another scheme. Like the others below, it completes "targetUrl …".
+pub(super) const NOT_HTTPS: &str = "must be an absolute https URL";
+/// Of a URL with a name or password before its host.
+pub(super) const HAS_USERINFO: &str = "must not embed a username or password";
+/// Of a URL that leads where nothing is delivered.
+pub(super) const IS_PRIVATE: &str = "must not point at a private or loopback host";
+
+/// Names that are private by themselves, with everything below them. Besides those set aside for it, the ones that networks
+/// give themselves (RFC 6762, appendix G) and that no public name ends in. The clouds' own names are among them or have one
+/// label: `metadata.google.internal`, `instance-data.ec2.internal`, `host.docker.internal`, `metadata`, `instance-data`.
+const PRIVATE_ZONES: [&str; 10] =
+    ["localhost", "localhost.localdomain", "local", "internal", "home.arpa", "intranet", "private", "corp", "home", "lan"];
+
+/// IPv4 ranges that are not global unicast, or that a cloud uses for itself: the first address and the length of the prefix.
+const RESERVED: [([u8; 4], u32); 18] = [
+    ([0, 0, 0, 0], 8),        // this network
+    ([10, 0, 0, 0], 8),       // private use
+    ([100, 64, 0, 0], 10),    // carrier-grade NAT, Alibaba Cloud's metadata among them
+    ([127, 0, 0, 0], 8),      // loopback
+    ([161, 26, 0, 0], 16),    // IBM Cloud's own services, seen from within only
+    ([166, 8, 0, 0], 14),     // the same
+    ([168, 63, 129, 16], 32), // Azure's wire server, seen from within only
+    ([169, 254, 0, 0], 16),   // link-local, the clouds' metadata among them
+    ([172, 16, 0, 0], 12),    // private use
+    ([192, 0, 0, 0], 24),     // IETF protocol assignments, Oracle Cloud's metadata among them
+    ([192, 0, 2, 0], 24),     // documentation
+    ([192, 88, 99, 0], 24),   // 6to4 relay anycast, withdrawn
+    ([192, 168, 0, 0], 16),   // private use
+    ([198, 18, 0, 0], 15),    // benchmarking
+    ([198, 51, 100, 0], 24),  // documentation
+    ([203, 0, 113, 0], 24),   // documentation
+    ([224, 0, 0, 0], 4),      // multicast
+    ([240, 0, 0, 0], 4),      // reserved, and broadcast
+];
+
+/// Where a URL leads, as far as its text tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Destination {
+    /// To an address, in whatever disguise it was written.
+    Address(IpAddr),
+    /// To a name, of which only the network can tell more.
+    Name(String),
+    /// To a name that is private by itself.
+    PrivateName(String),
+}
+
+/// A URL that can be subscribed as far as its form goes, or why it cannot.
+pub(super) fn parsed(text: &str) -> Result<Url, &'static str> {
+    // What is stored is the text as sent, so it must mean the same to every parser: nothing that `Url` would forgive.
+    if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
+        return Err(NOT_HTTPS);
+    }
+    let (scheme, rest) = text.split_once("://").ok_or(NOT_HTTPS)?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if !scheme.eq_ignore_ascii_case("https") || authority.is_empty() {
+        return Err(NOT_HTTPS);
+    }
+    // The text says more than `Url` does, to which an empty userinfo is none.
+    if authority.contains('@') {
+        return Err(HAS_USERINFO);
+    }
+    Url::parse(text).map_err(|_| NOT_HTTPS)
+}
+
+/// Where a URL leads, or why it leads nowhere. Asks nobody.
+pub(super) fn destination(url: &Url) -> Result<Destination, &'static str> {
+    match url.host() {
+        Some(Host::Ipv4(ip)) => Ok(Destination::Address(ip.into())),
+        Some(Host::Ipv6(ip)) => Ok(Destination::Address(ip.into())),
+        // The root, or a label that is empty: no name of a host.
+        Some(Host::Domain(name)) if name.strip_suffix('.').unwrap_or(name).split('.').any(str::is_empty) => Err(NOT_HTTPS),
+        Some(Host::Domain(name)) if is_private_name(name) => Ok(Destination::PrivateName(name.into())),
+        Some(Host::Domain(name)) => Ok(Destination::Name(name.into())),
+        None => Err(NOT_HTTPS),
+    }
+}
+
+/// What the host of a URL counts as: the same for every spelling of an address and of a name.
+pub(super) fn host_of(url: &Url) -> Option<String> {
+    Some(match url.host()? {
+        Host::Ipv4(ip) => ip.to_string(),
+        Host::Ipv6(ip) => inside(ip.into()).to_string(),
+        Host::Domain(name) => name.trim_end_matches('.').to_owned(),
+    })
+}
+
+/// Whether a name is private by itself. One of a single label is: where it leads anywhere, it is completed by what the
+/// service's own network calls itself.
+pub(super) fn is_private_name(name: &str) -> bool {
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    if !name.contains('.') {
+        return true;
+    }
+    let is_below = |zone: &&str| name.strip_suffix(*zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    PRIVATE_ZONES.iter().any(is_below)
+}
+
+/// Whether an address is global unicast, judged by the IPv4 address inside where it only wraps one.
+#[must_use]
+pub(super) fn is_public(ip: IpAddr) -> bool {
+    match inside(ip) {
+        IpAddr::V4(ip) => is_public_v4(ip),
+        IpAddr::V6(ip) => is_public_v6(ip),
+    }
+}
+
+fn is_public_v4(ip: Ipv4Addr) -> bool {
+    let bits = u32::from(ip);
+    !RESERVED.iter().any(|(first, length)| (bits ^ u32::from_be_bytes(*first)) >> (32 - length) == 0)
+}
+
+fn is_public_v6(ip: Ipv6Addr) -> bool {
+    match ip.segments() {
+        // 2001::/23, protocol assignments: Teredo, ORCHID, benchmarking and others; 2001:db8::/32, documentation.
+        [0x2001, second, ..] if second < 0x0200 || second == 0x0db8 => false,
+        // 3fff::/20, documentation.
+        [0x3fff, second, ..] if second < 0x1000 => false,
+        // 2000::/3, all that is given out for global unicast.
+        [first, ..] => first & 0xe000 == 0x2000,
+    }
+}
+
+/// The IPv4 address that an IPv6 address only wraps; the address itself where it wraps none.
+pub(super) fn inside(ip: IpAddr) -> IpAddr {
+    let IpAddr::V6(wrapper) = ip else { return ip };
+    match wrapper.segments() {
+        // IPv4-mapped.
+        [0, 0, 0, 0, 0, 0xffff, high, low]
+        // NAT64, by the well-known prefix and by the local one. The local one may hold the address elsewhere, which only
+        // its network knows: whatever is not written in this form is left as it is, and so is not public.
+        | [0x0064, 0xff9b, 0 | 1, 0, 0, 0, high, low]
+        // 6to4.
+        | [0x2002, high, low, ..] => IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))),
+        _ => ip,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn verdict(url: &str) -> &'static str {
+        match parsed(url).and_then(|url| destination(&url)) {
+            Err(_) => "refused",
+            Ok(Destination::Address(ip)) if is_public(ip) => "public address",
+            Ok(Destination::Address(_)) => "private address",
+            Ok(Destination::Name(_)) => "name",
+            Ok(Destination::PrivateName(_)) => "private name",
+        }
+    }
+
+    #[test]
+    fn what_is_no_plain_https_url_is_refused() {
+        for url in [
+            "",
+            "http://example.com/x",
+            "ftp://example.com/",
+            "wss://example.com/",
+            "javascript:alert(1)",
+            "//example.com/",
+            "https:example.com",
+            "https:/example.com/",
+            "https://",
+            "https:///example.com/",
+            "https://?x",
+            "https://#x",
+            " https://example.com/",
+            "https://example.com/ x",
+            "https://exa\tmple.com/",
+            "https://example.com/\u{a0}",
+            "https://example.com\\@10.0.0.1/",
+            "https://example.com:99999/",
+            "https://u:p@example.com/",
+            "https://u@example.com/",
+            "https://@example.com/",
+            "https://:@example.com/",
+            "https://example.com@10.0.0.1/",
+            "https://exa%40mple.com/",
+            "https://exa%2fmple.com/",
+            "https://1.2.3.4.5/",
+            "https://0x7f.1.2.3.4/",
+            "https://256.1.1.1/",
+            "https://4294967296/",
+            "https://[::1/",
+            "https://[fe80::1%25eth0]/",
+            "https://./",
+            "https://../",
+            "https://a..example/",
+            "https://localhost../",
+        ] {
+            assert_eq!(verdict(url), "refused", "{url}");
+        }
+    }
+
+    #[test]
+    fn a_private_address_is_known_in_every_disguise() {
+        for url in [
+            "https://127.0.0.1/",
+            "https://127.0.0.1:8443/x?y#z",
+            "HTTPS://127.0.0.1./",
+            "https://127.1/",
+            "https://0x7f.1/",
+            "https://0x7f000001/",
+            "https://0177.0.0.1/",
+            "https://017700000001/",
+            "https://2130706433/",
+            "https://%31%32%37.0.0.1/",
+            "https://１２７.０.０.１/",
+            "https://127。0。0。1/",
+            "https://0/",
+            "https://0x/",
+            "https://10.0.0.8/",
+            "https://100.64.0.1/",
+            "https://169.254.169.254/latest/meta-data/",
+            "https://172.31.255.255/",
+            "https://192.0.2.7/",
+            "https://192.168.1.1:8443/",
+            "https://198.18.0.1/",
+            "https://224.0.0.1/",
+            "https://255.255.255.255/",
+            "https://[::]/",
+            "https://[::1]/",
+            "https://[0:0:0:0:0:0:0:1]/",
+            "https://[::127.0.0.1]/",
+            "https://[::ffff:127.0.0.1]/",
+            "https://[::ffff:7f00:1]/",
+            "https://[64:ff9b::10.0.0.1]/",
+            "https://[64:ff9b:1::10.0.0.1]/",
+            "https://[64:ff9b:1:a00:0:100:808:808]/",
+            "https://[2002:7f00:1::]/",
+            "https://[fc00::1]/",
+            "https://[fd12:3456::1]/",
+            "https://[fe80::1]/",
+            "https://[fec0::1]/",
+            "https://[ff02::1]/",
+            "https://[100::1]/",
+            "https://[2001::1]/",
+            "https://[2001:db8::1]/",
+            "https://[3fff::1]/",
+            "https://[5f00::1]/",
+        ] {
+            assert_eq!(verdict(url), "private address", "{url}");
+        }
+    }
+
+    #[test]
+    fn a_private_name_is_known_however_it_is_written() {
+        for url in [
+            "https://localhost/",
+            "https://LOCALHOST./",
+            "https://a.b.localhost/",
+            "https://localhost.localdomain/",
+            "https://printer.local/",
+            "https://metadata.google.internal/computeMetadata/v1/",
+            "https://nas.home.arpa./",
+            "https://local%68ost/",
+            "https://ⓛocalhost/",
+            "https://metadata/",
+            "https://instance-data./latest/",
+            "https://intranet/",
+            "https://ai./",
+            "https://xn--bcher-kva/",
+            "https://db.corp/",
+            "https://NAS.Lan./",
+            "https://wiki.intranet/",
+            "https://a.b.home/",
+            "https://c.private/",
+        ] {
+            assert_eq!(verdict(url), "private name", "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_public_is_let_through() {
+        for (url, wanted) in [
+            ("https://example.com/", "name"),
+            ("HTTPS://Example.com:8443/a?b=c@d#e@f", "name"),
+            ("https://a.example/@b", "name"),
+            ("https://bücher.example/", "name"),
+            ("https://intranet.example/", "name"),
+            ("https://notlocal.example/", "name"),
+            ("https://mylan.example/", "name"),
+            ("https://localhost.example.com/", "name"),
+            ("https://internal.example.com/", "name"),
+            ("https://10.0.0.1.nip.example/", "name"),
+            ("https://8.8.8.8/", "public address"),
+            ("https://0x08080808/", "public address"),
+            ("https://[2606:4700::1111]/", "public address"),
+            ("https://[::ffff:8.8.8.8]/", "public address"),
+            ("https://[64:ff9b::8.8.8.8]/", "public address"),
+            ("https://[2002:808:808::]/", "public address"),
+        ] {
+            assert_eq!(verdict(url), wanted, "{url}");
+        }
+    }
+
+    #[test]
+    fn every_range_that_is_not_global_unicast_ends_where_it_should() {
+        for (ip, wanted) in [
+            ("0.255.255.255", false),
+            ("1.0.0.0", true),
+            ("9.255.255.255", true),
+            ("10.0.0.0", false),
+            ("10.255.255.255", false),
+            ("11.0.0.0", true),
+            ("100.63.255.255", true),
+            ("100.64.0.0", false),
+            ("100.127.255.255", false),
+            ("100.128.0.0", true),
+            ("126.255.255.255", true),
+            ("127.0.0.0", false),
+            ("128.0.0.0", true),
+            ("161.25.255.255", true),
+            ("161.26.0.10", false),
+            ("161.27.0.0", true),
+            ("166.7.255.255", true),
+            ("166.8.0.0", false),
+            ("166.11.255.255", false),
+            ("166.12.0.0", true),
+            ("168.63.129.15", true),
+            ("168.63.129.16", false),
+            ("::ffff:168.63.129.16", false),
+            ("168.63.129.17", true),
+            ("169.253.255.255", true),
+            ("169.254.0.0", false),
+            ("169.254.169.254", false),
+            ("fd00:ec2::254", false),
+            ("100.100.100.200", false),
+            ("192.0.0.192", false),
+            ("169.255.0.0", true),
+            ("172.15.255.255", true),
+            ("172.16.0.0", false),
+            ("172.32.0.0", true),
+            ("192.0.0.255", false),
+            ("192.0.1.0", true),
+            ("192.0.2.0", false),
+            ("192.0.3.0", true),
+            ("192.88.98.255", true),
+            ("192.88.99.1", false),
+            ("192.88.100.0", true),
+            ("192.167.255.255", true),
+            ("192.168.0.0", false),
+            ("192.169.0.0", true),
+            ("198.17.255.255", true),
+            ("198.18.0.0", false),
+            ("198.19.255.255", false),
+            ("198.20.0.0", true),
+            ("198.51.100.9", false),
+            ("198.51.101.0", true),
+            ("203.0.113.255", false),
+            ("203.0.114.0", true),
+            ("223.255.255.255", true),
+            ("224.0.0.0", false),
+            ("240.0.0.0", false),
+            ("255.255.255.255", false),
+            ("::", false),
+            ("::1", false),
+            ("1fff:ffff::1", false),
+            ("2000::", true),
+            ("2001::", false),
+            ("2001:1ff:ffff::1", false),
+            ("2001:200::", true),
+            ("2001:db7:ffff::1", true),
+            ("2001:db8:ffff::1", false),
+            ("2001:db9::", true),
+            ("2002:a00:1::", false),
+            ("2003::", true),
+            ("3ffe::", true),
+            ("3fff:fff:ffff::1", false),
+            ("3fff:1000::", true),
+            ("4000::", false),
+            ("64:ff9b:1::8.8.8.8", true),
+            ("64:ff9b:1:808:8:800::", false),
+            ("64:ff9b:2::8.8.8.8", false),
+            ("::ffff:0:8.8.8.8", false),
+        ] {
+            assert_eq!(is_public(ip.parse().unwrap()), wanted, "{ip}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_of_a_host_counts_as_the_same() {
+        let host = |url: &str| host_of(&Url::parse(url).unwrap());
+        for (one, other) in [
+            ("https://Hooks.Example/", "https://hooks.example.:8443/x"),
+            ("https://8.8.8.8/", "https://[::ffff:8.8.8.8]/"),
+            ("https://8.8.8.8/", "https://[64:ff9b::808:808]/"),
+            ("https://0x8.8.8.010/", "https://[2002:808:808::1]/"),
+            ("https://[2606:4700::1111]/", "https://[2606:4700:0:0:0:0:0:1111]/"),
+        ] {
+            assert_eq!(host(one), host(other), "{one} {other}");
+        }
+        assert_ne!(host("https://a.example/"), host("https://b.example/"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_of_one_label_is_private(label in "[a-z]([a-z0-9-]{0,20}[a-z0-9])?", is_rooted: bool) {
+            let dot = if is_rooted { "." } else { "" };
+            let (alone, below) = (format!("{label}{dot}"), format!("{label}.example{dot}"));
+            prop_assert!(is_private_name(&alone));
+            prop_assert!(!is_private_name(&below));
+        }
+
+        #[test]
+        fn a_wrapped_address_is_judged_like_the_one_inside(bits: u32) {
+            let ip = Ipv4Addr::from(bits);
+            let [a, b, c, d] = ip.octets();
+            let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+            for wrapper in [
+                ip.to_ipv6_mapped(),
+                Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low),
+                Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1),
+            ] {
+                prop_assert_eq!(is_public(wrapper.into()), is_public(ip.into()), "{}", wrapper);
+            }
+        }
+    }
+}
