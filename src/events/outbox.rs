@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::DELIVERIES;
 use super::Event;
 use super::subscriptions::{Filters, Stored};
-use super::workflow::{self, StepRun};
-use crate::records::Kind;
+use super::workflow;
+use crate::records::{Kind, WorkflowStepRun};
 
 /// Deliveries that are gathered before they are written: what an event becomes is bounded by nobody's memory.
 const BATCH: usize = 2_000;
@@ -66,7 +66,7 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
     let mut rows = Vec::new();
     for Happening { event, kind, record_id, property_id } in happenings.iter().copied() {
         let run = if event == Event::WorkflowStep { runs.get(&record_id) } else { None };
-        let step = run.and_then(StepRun::step);
+        let step = run.and_then(WorkflowStepRun::step);
         // A run says when it took place; everything else takes place when it becomes known.
         let occurred_at = run.map_or(Moment(now), |run| run.occurred_at);
         let told = Told { event: event.as_ref().into(), subject: Some(Subject { kind: kind.as_ref().into(), record_id }) };

@@ -7,7 +7,6 @@ use engine::access::Permission;
 use engine::context::Context;
 use engine::error::Result;
 use engine::format;
-use engine::moment::Moment;
 use engine::operation::{Listing, Needs, Nothing, Operation, Page, PageLimits};
 use http::Method;
 use schemars::JsonSchema;
@@ -15,34 +14,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::records::{Kind, Record, find_record, list_all, typed, typed_among};
+use crate::records::{Kind, Record, Workflow, WorkflowNode, WorkflowStepRun, find_record, list_all, typed, typed_among};
 
 /// The type of a node that other systems may subscribe to.
 const EXTERNAL_AUTOMATION: &str = "external_automation";
 
-/// What is read of a workflow.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Workflow {
-    name: String,
-    #[serde(default)]
-    draft_nodes: Option<Vec<Node>>,
-    #[serde(default)]
-    live_nodes: Option<Vec<Node>>,
-}
-
-/// A node of a workflow.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Node {
-    id: String,
-    node_type: String,
-    label: String,
-}
-
+/// The steps of it that other systems may subscribe to.
 impl Workflow {
     /// The external-automation step of this id; the live version's before the draft's.
-    fn step(&self, id: &str) -> Option<&Node> {
+    fn step(&self, id: &str) -> Option<&WorkflowNode> {
         let mut nodes = self.live_nodes.iter().chain(&self.draft_nodes).flatten();
         nodes.find(|node| node.id == id && node.node_type == EXTERNAL_AUTOMATION)
     }
@@ -114,23 +94,7 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
     Ok(Listing { items: steps.into_iter().skip(offset).take(limit).collect(), total })
 }
 
-/// What is read of the run of a workflow's step.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct StepRun {
-    /// Nothing once the workflow is deleted.
-    #[serde(default)]
-    workflow_id: Option<Uuid>,
-    node_id: String,
-    /// When it ran.
-    pub occurred_at: Moment,
-    #[serde(default)]
-    record_type: Option<Kind>,
-    #[serde(default)]
-    record_id: Option<Uuid>,
-}
-
-impl StepRun {
+impl WorkflowStepRun {
     /// The step that ran, as a filter names it.
     pub(super) fn step(&self) -> Option<String> {
         self.workflow_id.map(|workflow| step_id(workflow, &self.node_id))
@@ -162,12 +126,12 @@ pub(super) fn find_step(context: &mut Context<'_, '_>, id: &str) -> Result<Optio
 }
 
 /// The runs of these ids.
-pub(super) fn find_runs(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, StepRun>> {
+pub(super) fn find_runs(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, WorkflowStepRun>> {
     typed_among(context, Kind::WorkflowStepRun, ids)
 }
 
 /// A run of a step.
-pub(super) fn find_run(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<StepRun>> {
+pub(super) fn find_run(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<WorkflowStepRun>> {
     typed(context, Kind::WorkflowStepRun, id)
 }
 
@@ -289,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_run_names_its_step_as_a_filter_does() {
-        let run = |workflow: serde_json::Value| -> StepRun {
+        let run = |workflow: serde_json::Value| -> WorkflowStepRun {
             let run = json!({ "workflowId": workflow, "nodeId": "a", "occurredAt": "2026-11-21T09:30:00Z", "recordType": "task" });
             serde_json::from_value(run).unwrap()
         };

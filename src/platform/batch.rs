@@ -41,14 +41,14 @@ pub(super) struct SyncRecord {
 /// The records that a record's data names, each with the field that does.
 fn references(kind: Kind, data: &Object) -> impl Iterator<Item = (&'static str, Kind, Uuid)> {
     kind.references().iter().flat_map(move |reference| {
-        let named = match data.get(reference.field) {
+        let named = match data.get(&reference.field) {
             Some(Value::Array(items)) => items.iter().collect(),
             Some(value) => vec![value],
             None => Vec::new(),
         };
         named
             .into_iter()
-            .filter_map(|value| value.as_str().and_then(|text| text.parse().ok()).map(|id| (reference.field, reference.to, id)))
+            .filter_map(|value| value.as_str().and_then(|text| text.parse().ok()).map(|id| (reference.field.as_str(), reference.to, id)))
     })
 }
 
@@ -239,7 +239,7 @@ impl Batch {
         let is_gone = |value: &Value| value.as_str().and_then(|text| text.parse().ok()) == Some(gone.1);
         let mut data = std::mem::take(&mut standing.data);
         for reference in kind.references().iter().filter(|reference| reference.to == gone.0) {
-            match data.get_mut(reference.field) {
+            match data.get_mut(&reference.field) {
                 Some(Value::Array(items)) => items.retain(|item| !is_gone(item)),
                 Some(value) if is_gone(value) => *value = Value::Null,
                 _ => {}

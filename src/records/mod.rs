@@ -8,6 +8,7 @@ mod facets;
 mod files;
 mod gone;
 mod kind;
+mod kinds;
 mod listing;
 mod photos;
 mod reads;
@@ -20,7 +21,10 @@ use engine::chapter::Chapter;
 pub(crate) use facets::facets;
 pub use facets::fill;
 pub(crate) use gone::{Linking, OnGone};
-pub use kind::{Device, Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
+pub use kind::Kind;
+pub use kinds::{
+    Device, Guest, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus, Workflow, WorkflowNode, WorkflowStepRun,
+};
 pub use photos::{FilesUrl, PhotoAddress, Photos};
 pub(crate) use reads::{basis, list_of};
 pub(crate) use sets::{all_exist, link_to, record_names};

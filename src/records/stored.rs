@@ -101,7 +101,7 @@ impl Record {
             complete_review(context, id, &mut fields)?;
         }
         for field in kind.withheld() {
-            fields.remove(*field);
+            fields.remove(field);
         }
         fields.insert("id".into(), raw(&id)?);
         fields.insert("createdAt".into(), raw(&created_at)?);

@@ -1,0 +1,44 @@
+//! What guests stay in.
+
+use engine::field::{Country, Label};
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::values::{Address, AtMost, HttpsUrl, Latitude, Longitude, PropertyGroupId, TagId, TimeOfDay, TimeZone, Withheld};
+
+record! {
+    /// A flat or a house that guests stay in.
+    #[derive(Serialize)]
+    pub struct Property {
+        /// What the property is called; may be empty.
+        name: Label, read as String;
+        /// IANA time zone, such as `Europe/Madrid`; dates and times of its stays are read in it.
+        timezone: TimeZone, read as String;
+        /// Country it is in, as a two-letter code such as `ES`.
+        country: Country, read as String;
+        /// Id of the one group it belongs to; null: none.
+        property_group_id: Option<PropertyGroupId>, read as Option<Uuid>;
+        /// Ids of the tags it has; null is as good as none.
+        tag_ids: Option<AtMost<1000, TagId>>, read as Option<Vec<Uuid>>;
+        /// Where it is, in one text or in parts of the platform's own; guests see it.
+        address: Option<Address>, read as Option<Value>;
+        /// Time of day from which guests may come, in its time zone. Null counts as the start of the day.
+        check_in_time: Option<TimeOfDay>, read as Option<String>;
+        /// Time of day by which guests must have left, in its time zone. Null counts as the end of the day.
+        check_out_time: Option<TimeOfDay>, read as Option<String>;
+        /// Degrees north of the equator, negative to the south.
+        latitude: Option<Latitude>;
+        /// Degrees east of Greenwich, negative to the west.
+        longitude: Option<Longitude>;
+        /// Address of a photo of it, an absolute https URL.
+        photo_url: Option<HttpsUrl>;
+        /// Name of its wireless network.
+        wifi_name: Option<Label>;
+        /// Password of its wireless network. No read of the public interface returns it, and no webhook.
+        wifi_password: Option<Withheld<Label>>;
+        /// A text or a number for each custom field, by its id.
+        custom_fields: Option<Value>;
+    }
+    example { "name": "Casa Azul 2-1", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00" }
+}

@@ -1,0 +1,49 @@
+//! What guests said of their stay.
+
+use std::collections::BTreeMap;
+
+use engine::moment::Moment;
+use serde::Serialize;
+use serde_json::{Value, json};
+use strum::VariantArray;
+
+use super::FLAT;
+use super::values::{AtMost, LongText, OneOf, PropertyId, Rating, ReservationId, Withheld};
+
+record! {
+    /// What a guest said of a stay.
+    pub struct Review {
+        /// Id of the property that the review is about.
+        property_id: PropertyId;
+        /// Where it was given: the guest portal's survey, or a property-management system.
+        source: OneOf<Source>;
+        /// When the guest gave the review.
+        submitted_at: Moment;
+        /// Id of the reservation that it is about; null where that is not known.
+        reservation_id: Option<ReservationId>;
+        /// The rating as a whole, from 1 to 5; null where none was given.
+        overall_rating: Option<Rating>;
+        /// A rating from 1 to 5 for each category, by its name; null where none was given.
+        category_ratings: Option<BTreeMap<String, Option<Rating>>>;
+        /// What the guest wrote for everyone, up to 20,000 characters.
+        public_text: Option<LongText>;
+        /// What the guest wrote for the host alone, up to 20,000 characters. Returned only to those who hold `view_analytics`.
+        private_review: Option<LongText>;
+        /// Where the guest's photos lie, at most 100. Reads return short-lived `photoUrls` in their place.
+        photo_keys: Option<Withheld<AtMost<100, String>>>;
+    }
+    example { "propertyId": FLAT, "source": "pms", "submittedAt": "2026-11-02T10:00:00.000Z", "overallRating": 5, "photoUrls": [] }
+}
+
+/// Where a review was given.
+#[derive(Serialize, VariantArray)]
+#[serde(rename_all = "snake_case")]
+enum Source {
+    PortalSurvey,
+    Pms,
+}
+
+/// What a read returns in the place of `photoKeys`: photos are read at addresses of their own, and the keys stay with the platform.
+pub(in crate::records) fn photo_urls() -> Value {
+    json!({ "type": "array", "items": { "type": "string", "format": "uri" } })
+}

@@ -1,0 +1,176 @@
+//! What the fields of records are: types that are there for their JSON Schema, and hold nothing.
+//!
+//! Two marks say more of a field than its schema does. They are no part of what is published.
+
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde_json::Value;
+use strum::VariantArray;
+
+use super::Declared;
+use crate::records::Kind;
+
+/// The mark of an id: the kind of record that it names.
+pub(in crate::records) const NAMES: &str = "x-names";
+/// The mark of a field that no read of the public interface returns, nor any webhook.
+pub(in crate::records) const WITHHELD: &str = "x-withheld";
+
+/// Says what a type's JSON Schema is: where it is used, rather than by a name.
+macro_rules! inline {
+    ($generator:pat, $schema:expr) => {
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            std::any::type_name::<Self>().into()
+        }
+
+        fn json_schema($generator: &mut SchemaGenerator) -> Schema {
+            $schema
+        }
+    };
+}
+
+/// Declares a type by its JSON Schema.
+macro_rules! value {
+    ($(#[$doc:meta])* $name:ident, $schema:tt) => {
+        $(#[$doc])*
+        pub(super) enum $name {}
+
+        impl JsonSchema for $name {
+            inline!(_, json_schema!($schema));
+        }
+    };
+}
+
+/// Declares the id of another record. Sync refuses one that is not known, and empties the field when that record is deleted, so
+/// a rule reads an `Option`.
+macro_rules! reference {
+    ($(#[$doc:meta])* $name:ident to $kind:ident) => {
+        value!($(#[$doc])* $name, { "type": "string", "format": "uuid", NAMES: Kind::$kind });
+    };
+}
+
+reference!(
+    /// A property.
+    PropertyId to Property
+);
+reference!(
+    /// A group of properties.
+    PropertyGroupId to PropertyGroup
+);
+reference!(
+    /// A tag.
+    TagId to Tag
+);
+reference!(
+    /// A reservation.
+    ReservationId to Reservation
+);
+reference!(
+    /// A workflow.
+    WorkflowId to Workflow
+);
+reference!(
+    /// A department.
+    DepartmentId to Department
+);
+
+value!(
+    /// A text of up to 20,000 characters.
+    LongText, { "type": "string", "maxLength": 20_000 }
+);
+value!(
+    /// A calendar day, such as `2026-12-11`.
+    Day, { "type": "string", "format": "date" }
+);
+value!(
+    /// A time of day, such as `15:00`.
+    TimeOfDay, { "type": "string", "format": "time-of-day" }
+);
+value!(
+    /// An IANA time zone.
+    TimeZone, { "type": "string", "format": "time-zone" }
+);
+value!(
+    /// A language as a BCP 47 tag.
+    LanguageTag, { "type": "string", "format": "language" }
+);
+value!(
+    /// An address, in one text or in parts of the platform's own.
+    Address, { "type": ["string", "object"] }
+);
+value!(
+    /// Degrees north of the equator.
+    Latitude, { "type": "number", "minimum": -90, "maximum": 90 }
+);
+value!(
+    /// Degrees east of Greenwich.
+    Longitude, { "type": "number", "minimum": -180, "maximum": 180 }
+);
+value!(
+    /// An absolute https URL.
+    HttpsUrl, { "type": "string", "format": "https-url", "maxLength": 2048 }
+);
+value!(
+    /// An absolute http or https URL.
+    WebUrl, { "type": "string", "format": "http-url" }
+);
+value!(
+    /// The identifier of a booking channel.
+    Channel, { "type": "string", "minLength": 1, "maxLength": 200 }
+);
+value!(
+    /// How many people.
+    Headcount, { "type": "integer", "minimum": 0, "maximum": 1000 }
+);
+value!(
+    /// A zero-based place in an order.
+    Place, { "type": "integer", "minimum": 0 }
+);
+value!(
+    /// From 1 to 5.
+    Rating, { "type": "number", "minimum": 1, "maximum": 5 }
+);
+
+/// One of the values of an enum.
+pub(super) struct OneOf<E>(PhantomData<E>);
+
+impl<E: VariantArray + Serialize> JsonSchema for OneOf<E> {
+    inline!(_, json_schema!({ "type": "string", "enum": E::VARIANTS }));
+}
+
+/// What must be there, and may be null.
+pub(super) struct OrNull<T>(PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for OrNull<T> {
+    inline!(generator, Option::<T>::json_schema(generator));
+}
+
+/// A list of at most so many.
+pub(super) struct AtMost<const MOST: usize, T>(PhantomData<T>);
+
+impl<const MOST: usize, T: JsonSchema> JsonSchema for AtMost<MOST, T> {
+    inline!(generator, json_schema!({ "type": "array", "items": T::json_schema(generator), "maxItems": MOST }));
+}
+
+/// A part that is declared as records are.
+pub(super) struct Part<T>(PhantomData<T>);
+
+impl<T: Declared> JsonSchema for Part<T> {
+    inline!(generator, T::schema(generator));
+}
+
+/// What no read of the public interface returns, nor any webhook.
+pub(super) struct Withheld<T>(PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for Withheld<T> {
+    inline!(generator, {
+        let mut schema = T::json_schema(generator);
+        schema.insert(WITHHELD.into(), Value::Bool(true));
+        schema
+    });
+}

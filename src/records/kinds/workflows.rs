@@ -1,0 +1,65 @@
+//! What the platform automates.
+
+use engine::field::Label;
+use engine::moment::Moment;
+use serde::Serialize;
+use strum::VariantArray;
+use uuid::Uuid;
+
+use super::values::{OneOf, Part, WorkflowId};
+use crate::records::Kind;
+
+record! {
+    /// What runs by itself, node by node, in the version that is live.
+    pub struct Workflow {
+        /// What the workflow is called; may be empty.
+        name: Label, read as String;
+        /// The nodes of the version that is being edited; null: there is none.
+        draft_nodes: Option<Vec<Part<WorkflowNode>>>, read as Option<Vec<WorkflowNode>>;
+        /// The nodes of the version that runs; null: there is none.
+        live_nodes: Option<Vec<Part<WorkflowNode>>>, read as Option<Vec<WorkflowNode>>;
+    }
+}
+
+record! {
+    /// A node of a workflow.
+    pub struct WorkflowNode {
+        /// Id of the node, unique in its workflow.
+        id: Label, read as String;
+        /// What the node does; one of `external_automation` is a step that webhooks can be told of.
+        node_type: Label, read as String;
+        /// What the node is called; lists of steps show it.
+        label: Label, read as String;
+    }
+}
+
+record! {
+    /// The run of a node.
+    pub struct WorkflowStepRun {
+        /// Id of the workflow that ran.
+        workflow_id: WorkflowId, read as Option<Uuid>;
+        /// Id of the node that ran, as the workflow has it.
+        node_id: Label, read as String;
+        /// When the node ran; the run fires `workflow.step` once.
+        occurred_at: Moment, read as Moment;
+        /// What sort of record the run was about; null where it had none.
+        record_type: Option<OneOf<About>>, read as Option<Kind>;
+        /// Id of the record that the run was about; null where it had none.
+        record_id: Option<Uuid>, read as Option<Uuid>;
+    }
+    example {
+        "workflowId": "0192f0c1-2345-7abc-8def-0123456789ad", "nodeId": "node-1", "occurredAt": "2026-11-21T09:30:00.000Z",
+        "recordType": null, "recordId": null,
+    }
+}
+
+/// The kinds of records that a run can be about.
+#[derive(Serialize, VariantArray)]
+#[serde(rename_all = "snake_case")]
+enum About {
+    Reservation,
+    Task,
+    Review,
+    Device,
+    Upsell,
+}
