@@ -279,6 +279,17 @@ mod tests {
     }
 
     #[test]
+    fn a_property_from_before_its_fields_were_known_is_read_without_them() {
+        let property: Property = serde_json::from_value(json!({
+            "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "latitude": "41.4", "longitude": 2, "photoUrl": null,
+            "wifiName": { "ssid": "Casa" }, "wifiPassword": "secret",
+        }))
+        .unwrap();
+        assert_eq!((property.latitude, property.longitude, &property.photo_url), (None, Some(2.0), &None));
+        assert_eq!((property.wifi_name.as_deref(), property.wifi_password.as_deref()), (None, Some("secret")));
+    }
+
+    #[test]
     fn every_example_fits_its_schema() {
         for kind in Kind::VARIANTS {
             let schema = kind.view_schema();

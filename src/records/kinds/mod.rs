@@ -8,11 +8,20 @@
 /// or be null, is an `Option`. Where rules read it, it stands behind it what it is `read as`; the others are kept and no
 /// rule's concern, whatever has been stored under their name. The struct that comes of it has the fields that are read.
 ///
+/// A field that is younger than the records of its kind is read `where it fits`: they may hold anything under its name, and that
+/// is then none.
+///
 /// Below the fields stands an example of what a read returns, but for the id and the timestamps. What has none is shown by its
 /// name alone.
 macro_rules! record {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* } $(example $example:tt)?) => {
         record!(@sort [$(#[$meta])* $name $(example $example)?] [] [] $($fields)*);
+    };
+    (@sort $record:tt [$($held:tt)*] [$($read:tt)*] $(#[$doc:meta])* $field:ident: $type:ty, read where it fits as $as:ty; $($rest:tt)*) => {
+        record!(
+            @sort $record [$($held)* $(#[$doc])* $field: $type,]
+            [$($read)* $(#[$doc])* #[serde(default, deserialize_with = "crate::records::kinds::where_it_fits")] pub $field: $as,] $($rest)*
+        );
     };
     (@sort $record:tt [$($held:tt)*] [$($read:tt)*] $(#[$doc:meta])* $field:ident: $type:ty, read as $as:ty; $($rest:tt)*) => {
         record!(@sort $record [$($held)* $(#[$doc])* $field: $type,] [$($read)* $(#[$doc])* pub $field: $as,] $($rest)*);
@@ -53,6 +62,9 @@ mod values;
 mod workflows;
 
 use schemars::{Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize as _, Deserializer};
+use serde_json::Value;
 
 pub use devices::Device;
 pub use properties::Property;
@@ -67,6 +79,11 @@ pub use workflows::{Workflow, WorkflowNode, WorkflowStepRun};
 pub(super) trait Declared {
     /// The JSON Schema of all its fields, with the marks of [`values`].
     fn schema(generator: &mut SchemaGenerator) -> Schema;
+}
+
+/// What is no value of the type is none.
+fn where_it_fits<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Value::deserialize(deserializer).map(|value| serde_json::from_value(value).ok())
 }
 
 /// A flat, in examples.

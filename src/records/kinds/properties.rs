@@ -28,15 +28,15 @@ record! {
         /// Time of day by which guests must have left, in its time zone. Null counts as the end of the day.
         check_out_time: Option<TimeOfDay>, read as Option<String>;
         /// Degrees north of the equator, negative to the south.
-        latitude: Option<Latitude>;
+        latitude: Option<Latitude>, read where it fits as Option<f64>;
         /// Degrees east of Greenwich, negative to the west.
-        longitude: Option<Longitude>;
+        longitude: Option<Longitude>, read where it fits as Option<f64>;
         /// Address of a photo of it, an absolute https URL.
-        photo_url: Option<HttpsUrl>;
+        photo_url: Option<HttpsUrl>, read where it fits as Option<String>;
         /// Name of its wireless network.
-        wifi_name: Option<Label>;
+        wifi_name: Option<Label>, read where it fits as Option<String>;
         /// Password of its wireless network. No read of the public interface returns it, and no webhook.
-        wifi_password: Option<Withheld<Label>>;
+        wifi_password: Option<Withheld<Label>>, read where it fits as Option<String>;
         /// A text or a number for each custom field, by its id.
         custom_fields: Option<Value>;
     }
