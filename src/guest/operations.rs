@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::changes::{self, ChangeKind};
 use super::explain::{Explanation, explain};
 use super::messages::{self, Message};
 use super::precheckin::{Precheckin, StepView};
@@ -214,6 +215,7 @@ fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {
     let (stay, setup) = own_stay(context, None)?;
     let mut precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     let saved = precheckin.save(context, &stay, input.step_id, input.answers)?;
+    changes::record(context, ChangeKind::AnswersSaved, stay.id, Some(input.step_id))?;
     Ok(saved.view(&setup.texts, &setup.language))
 }
 
@@ -221,6 +223,7 @@ fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
     let (stay, setup) = own_stay(context, None)?;
     let mut precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     precheckin.submit(context, &stay)?;
+    changes::record(context, ChangeKind::Submitted, stay.id, None)?;
     events::fire(context, Event::ReservationPrecheckinSubmitted, Kind::Reservation, stay.id, stay.reservation.property_id)?;
     Ok(precheckin_view(&precheckin, &setup))
 }
@@ -228,7 +231,9 @@ fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
 fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
     let id = own_reservation(context)?;
     let stay = Stay::load(context, id)?;
-    messages::send(context, &stay, input.text.0)
+    let message = messages::send(context, &stay, input.text.0)?;
+    changes::record(context, ChangeKind::Message, id, None)?;
+    Ok(message)
 }
 
 /// Closes the stays of deleted reservations, and forgets what their guests handed in.

@@ -17,6 +17,7 @@ use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use super::bounds;
+use super::decision::{Hold, Submitted};
 use super::setup::length_of;
 use super::stay::{Flat, Stay};
 use super::words;
@@ -32,9 +33,12 @@ store::statements! {
     PUT_ANSWER = "insert into precheck_answer (organization_id, reservation_id, step_id, saved_at, doc) values (?1, ?2, ?3, ?4, ?5)
         on conflict (organization_id, reservation_id, step_id) do update set saved_at = excluded.saved_at, doc = excluded.doc";
     /// What became of a submission.
-    SUBMISSION = "select status, submitted_at from precheckin where organization_id = ?1 and reservation_id = ?2";
-    /// Submits.
-    SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at) values (?1, ?2, ?3, ?4)";
+    SUBMISSION = "select status, submitted_at, doc from precheckin where organization_id = ?1 and reservation_id = ?2";
+    /// Submits, for the first time or again.
+    SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at, property_id, doc)
+        values (?1, ?2, ?3, ?4, ?5, ?6)
+        on conflict (organization_id, reservation_id) do update set status = excluded.status, submitted_at = excluded.submitted_at,
+        property_id = excluded.property_id, doc = excluded.doc";
     /// Forgets the answers of a stay that is gone.
     FORGET_ANSWERS = "delete from precheck_answer where organization_id = ?1 and reservation_id = any(?2)";
     /// Forgets its submission.
@@ -52,6 +56,8 @@ pub enum PrecheckinStatus {
     InProgress,
     /// Submitted, and held for staff.
     InReview,
+    /// Submitted, and sent back for some of its steps.
+    ChangesRequested,
     /// Submitted, and done.
     Approved,
 }
@@ -60,6 +66,8 @@ pub enum PrecheckinStatus {
 pub(super) struct Asked {
     pub step: Arc<Step>,
     pub answers: Option<(Object, Moment)>,
+    /// What keeps the guest from saving it.
+    pub hold: Hold,
 }
 
 impl Asked {
@@ -69,6 +77,11 @@ impl Asked {
 
     pub(super) fn is_complete(&self) -> bool {
         precheck::is_complete(&self.step, self.answers())
+    }
+
+    /// Whether the guest may save it now.
+    pub(super) fn is_open(&self) -> bool {
+        self.hold.is_open(self.is_complete())
     }
 }
 
@@ -80,8 +93,8 @@ pub(super) struct Precheckin {
     pub steps: Vec<Asked>,
     /// What was answered to steps that the stay no longer gets.
     pub earlier: HashMap<Uuid, (Object, Moment)>,
-    /// What became of it when it was submitted.
-    pub submitted: Option<(PrecheckinStatus, Moment)>,
+    /// What has become of it, once it was submitted.
+    pub submitted: Option<Submitted>,
 }
 
 impl Precheckin {
@@ -91,40 +104,54 @@ impl Precheckin {
         let mut answers = answers(context, stay.id)?;
         let facts = stay.facts();
         let shown = steps.iter().filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
-        let steps = shown.map(|step| Asked { step: step.clone(), answers: answers.remove(&step.id) }).collect();
-        Ok(Self { is_enabled, steps, earlier: answers, submitted: submission(context, stay.id)? })
+        let submitted = submission(context, stay.id)?;
+        let asked = |step: &Arc<Step>| {
+            let hold = Hold::of(submitted.as_ref(), step.id);
+            Asked { step: step.clone(), answers: answers.remove(&step.id), hold }
+        };
+        let steps = shown.map(asked).collect();
+        Ok(Self { is_enabled, steps, earlier: answers, submitted })
     }
 
     pub(super) fn status(&self) -> PrecheckinStatus {
-        match self.submitted {
-            Some((status, _)) => status,
+        match &self.submitted {
+            Some(submitted) => submitted.status,
             None if self.steps.iter().any(|asked| asked.answers.is_some()) => PrecheckinStatus::InProgress,
             None => PrecheckinStatus::NotStarted,
         }
     }
 
-    /// Submits, where everything is done; 409 where it is not, or was before.
+    /// Submits, where everything is done; 409 where it is not, or was before and nobody has asked for changes since.
     pub(super) fn submit(&mut self, context: &mut Context<'_, '_>, stay: &Stay) -> Result<()> {
-        self.require_open()?;
+        self.require_open(None)?;
         let missing = self.steps.iter().filter(|asked| !asked.is_complete()).count();
         if missing > 0 {
             return Err(Error::conflict(format!("{missing} of the steps are not complete yet.")));
         }
         let is_reviewed = stay.portal().is_none_or(|portal| portal.is_manual_review_enabled);
         let status = outcome(is_reviewed, self.steps.iter().map(|asked| asked.step.as_ref()));
-        let now = Moment(context.now());
-        context.execute(&SUBMIT, values![stay.id, status.as_ref(), now])?;
-        self.submitted = Some((status, now));
+        let at = Moment(context.now());
+        let decision = self.submitted.take().map(|before| before.decision.superseded()).unwrap_or_default();
+        let doc = store::Value::json(&decision)?;
+        context.execute(&SUBMIT, values![stay.id, status.as_ref(), at, stay.reservation.property_id, doc])?;
+        self.submitted = Some(Submitted { status, at, decision });
+        for asked in &mut self.steps {
+            asked.hold = Hold::Submitted;
+        }
         Ok(())
     }
 
-    /// 403 where pre-check-in is off, 409 once it has been submitted.
-    fn require_open(&self) -> Result<()> {
+    /// 403 where pre-check-in is off, 409 once it has been submitted; while changes are requested, 409 for a step that stays
+    /// as it is.
+    fn require_open(&self, step: Option<Uuid>) -> Result<()> {
         if !self.is_enabled {
             return Err(Error::forbidden("Pre-check-in is switched off."));
         }
-        if self.submitted.is_some() {
+        if self.submitted.as_ref().is_some_and(|submitted| submitted.status != PrecheckinStatus::ChangesRequested) {
             return Err(Error::conflict("Pre-check-in has been submitted already."));
+        }
+        if self.steps.iter().any(|asked| Some(asked.step.id) == step && !asked.is_open()) {
+            return Err(Error::conflict("Changes are asked of other steps; this one stays as it was submitted."));
         }
         Ok(())
     }
@@ -135,12 +162,12 @@ impl Precheckin {
         self.steps.iter().filter_map(Asked::answers).chain(earlier).map(length_of).sum()
     }
 
-    /// Saves the answers to a step: 404 for one that is not shown, 409 once submitted, 400 for answers that do not fit it,
+    /// Saves the answers to a step: 404 for one that is not shown, 409 for one that is submitted, 400 for answers that do not fit it,
     /// and where the stay would hold more of them than it may. What makes it less is always taken.
     pub(super) fn save(&mut self, context: &mut Context<'_, '_>, stay: &Stay, step: Uuid, answers: Object) -> Result<&Asked> {
         let is_shown = self.steps.iter().any(|asked| asked.step.id == step);
         if is_shown {
-            self.require_open()?;
+            self.require_open(Some(step))?;
         }
         let held = self.held();
         let asked = self.steps.iter_mut().find(|asked| asked.step.id == step).ok_or_else(|| Error::not_found("Step"))?;
@@ -198,10 +225,9 @@ fn answers(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HashMap<U
     rows.iter().map(answer).collect()
 }
 
-fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Option<(PrecheckinStatus, Moment)>> {
-    let Some(row) = context.row(&SUBMISSION, values![reservation])? else { return Ok(None) };
-    let status = row.get::<String>(0)?.parse().map_err(|_| Error::internal("a submission of an unknown status"))?;
-    Ok(Some((status, Moment(row.get(1)?))))
+/// What has become of a stay's pre-check-in, once it was submitted.
+pub(super) fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Option<Submitted>> {
+    context.row(&SUBMISSION, values![reservation])?.map(|row| Submitted::from_row(&row, 0)).transpose()
 }
 
 /// Forgets what the guests of deleted reservations handed in.
@@ -222,6 +248,8 @@ pub struct StepView {
     pub title: String,
     /// Whether the guest has done what it asks.
     pub is_complete: bool,
+    /// Whether the guest may save it now: until everything is submitted, and again once it is sent back.
+    pub is_open: bool,
     /// What to know about it, where the organization has written something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -286,6 +314,7 @@ impl Asked {
             step_type: step.step_type,
             title: texts.of(step.display_title_ml_text_id).unwrap_or_else(|| words::step_title(step.step_type, language).to_owned()),
             is_complete: self.is_complete(),
+            is_open: self.is_open(),
             description: texts.of(step.write_only.guest_description_ml_text_id),
             agreement_text: texts.of(agreement_text_id(step)).or_else(written),
             questions: (step.step_type == StepType::AdditionalQuestions).then(|| {

@@ -1,7 +1,7 @@
 //! What a guest has handed in, for the platform that acts on it: it verifies identities, files with authorities, charges
 //! deposits, and its staff read the answers. So it also gets the settings that no public read returns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use engine::context::Context;
@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::decision::Hold;
 use super::messages::{self, Message};
 use super::precheckin::{self, Asked, Precheckin, PrecheckinStatus};
 use super::stay::Stay;
@@ -52,7 +53,7 @@ struct SubmittedStep {
 impl SubmittedStep {
     fn new(asked: Asked, is_shown: bool) -> Self {
         let is_complete = asked.is_complete();
-        let Asked { step, answers } = asked;
+        let Asked { step, answers, .. } = asked;
         let (answers, saved_at) = answers.unzip();
         let step = Arc::unwrap_or_clone(step);
         let identity_actions =
@@ -78,17 +79,24 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
     let precheckin = Precheckin::load(context, &stay, &steps)?;
     let status = precheckin.status();
     let Precheckin { steps, earlier, submitted, .. } = precheckin;
-    let mut earlier_steps = Vec::new();
-    for (id, answers) in earlier {
-        earlier_steps.extend(precheck::one(context, id)?.map(|step| Asked { step: Arc::new(step), answers: Some(answers) }));
-    }
-    earlier_steps.sort_by_key(|asked| asked.step.created_at);
+    let earlier_steps = answered_earlier(context, earlier)?;
     let shown = steps.into_iter().map(|asked| SubmittedStep::new(asked, true));
     let earlier = earlier_steps.into_iter().map(|asked| SubmittedStep::new(asked, false));
     Ok(Submission {
         status,
-        submitted_at: submitted.map(|(_, at)| at),
+        submitted_at: submitted.map(|submitted| submitted.at),
         steps: shown.chain(earlier).collect(),
         messages: messages::latest(context, reservation)?,
     })
+}
+
+/// The steps that a guest has answered and no longer gets, by creation; those that were deleted are left out.
+pub(super) fn answered_earlier(context: &mut Context<'_, '_>, answers: HashMap<Uuid, (Object, Moment)>) -> Result<Vec<Asked>> {
+    let mut steps = Vec::new();
+    for (id, answers) in answers {
+        let asked = |step| Asked { step: Arc::new(step), answers: Some(answers), hold: Hold::Submitted };
+        steps.extend(precheck::one(context, id)?.map(asked));
+    }
+    steps.sort_by_key(|asked| asked.step.created_at);
+    Ok(steps)
 }

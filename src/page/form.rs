@@ -332,6 +332,7 @@ mod tests {
             step_type: if questions.is_some() { StepType::AdditionalQuestions } else { StepType::Agreement },
             title: String::new(),
             is_complete,
+            is_open: true,
             description: None,
             agreement_text: None,
             questions: questions.map(|numbers| numbers.iter().map(question).collect()),

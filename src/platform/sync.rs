@@ -23,7 +23,7 @@ use uuid::Uuid;
 use crate::events::{self, Change, Happening, Timer};
 use crate::records::blocks::{self, Position};
 use crate::records::stored::{self, StoredRecord};
-use crate::records::{Kind, Linking, OnGone, Property, facets};
+use crate::records::{Kind, Linking, OnGone, OnRelinked, Property, facets};
 
 /// Records in one request at the most.
 pub const MAX_RECORDS: usize = 10_000;
@@ -509,6 +509,9 @@ impl Batch {
         }
         stored::save_all(context, rows)?;
         for (kind, ids) in relinked {
+            for OnRelinked(note) in context.listed() {
+                note(context, kind, &ids)?;
+            }
             stored::unlink_all(context, kind.as_ref(), ids)?;
         }
         stored::link_all(context, links.into_iter())?;

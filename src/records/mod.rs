@@ -19,7 +19,7 @@ use engine::chapter::Chapter;
 
 pub(crate) use facets::facets;
 pub use facets::fill;
-pub(crate) use gone::{Linking, OnGone};
+pub(crate) use gone::{Linking, OnGone, OnRelinked};
 pub use kind::{Device, Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
 pub use photos::{FilesUrl, PhotoAddress, Photos};
 pub(crate) use reads::{basis, list_of};

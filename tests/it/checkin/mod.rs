@@ -2,6 +2,7 @@
 
 mod answers;
 mod messages;
+mod reviews;
 mod steps;
 mod submission;
 mod unasked;
