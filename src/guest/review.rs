@@ -1,12 +1,12 @@
 //! Reviews of what guests hand in: what waits for staff, what it says, and what they decide of it (contract: Reviews of what
 //! guests hand in).
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use engine::access::{Permission, Reach};
 use engine::context::Context;
 use engine::error::{Error, Issue, Result};
+use engine::field::Note2000;
 use engine::moment::Moment;
 use engine::operation::{Basis, ById, Findings, Listing, Needs, Object, Operation, Page, PageLimits};
 use engine::values;
@@ -21,18 +21,18 @@ use uuid::Uuid;
 use super::decision::{Decision, Submitted};
 use super::precheckin::{self, Asked, OptionView, Precheckin, PrecheckinStatus, QuestionView, linked_texts};
 use super::setup;
-use super::stay::{Stay, reservation};
+use super::stay::Stay;
 use super::submission::answered_earlier;
 use crate::precheck::{self, QuestionKind, Step, StepType};
-use crate::records::{Guest, Kind, Reservation, get_record, record_names, typed_among};
+use crate::records::{Guest, Kind, Reservation, record_names, typed, typed_among};
 use crate::translations::{self, ENGLISH};
 
-/// What submissions of one order are told by, with the columns that [`Submitted::from_row`] reads.
+/// The submissions of a page that is told by a query for its reservations.
 macro_rules! page {
-    ($($where:literal),*) => {
+    ($of:literal) => {
         concat!(
-            "select p.reservation_id, p.status, p.submitted_at, p.doc from (select reservation_id from precheckin
-                where organization_id = ?1", $($where,)*
+            "select p.reservation_id, p.status, p.submitted_at, p.doc from (",
+            $of,
             ") as page join precheckin p on p.organization_id = ?1 and p.reservation_id = page.reservation_id
             order by p.submitted_at, p.reservation_id"
         )
@@ -43,15 +43,18 @@ store::statements! {
     /// How many submissions there are.
     COUNT = "select count(*) from precheckin where organization_id = ?1";
     /// A page of them, the longest waiting first. Which they are is told by an index alone, here and below.
-    PAGE = page!(" order by submitted_at, reservation_id limit ?2 offset ?3");
+    PAGE = page!("select reservation_id from precheckin where organization_id = ?1 order by submitted_at, reservation_id limit ?2 offset ?3");
     /// How many stand somewhere.
     COUNT_STANDING = "select count(*) from precheckin where organization_id = ?1 and status = ?2";
     /// A page of them.
-    PAGE_STANDING = page!(" and status = ?2 order by submitted_at, reservation_id limit ?3 offset ?4");
+    PAGE_STANDING = page!("select reservation_id from precheckin where organization_id = ?1 and status = ?2
+            order by submitted_at, reservation_id limit ?3 offset ?4");
     /// How many are of stays in some properties.
     COUNT_ON = "select count(*) from precheckin where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4)";
-    /// A page of them.
-    PAGE_ON = page!(" and property_id = any(?2) and (?3 or status = ?4) order by submitted_at, reservation_id limit ?5 offset ?6");
+    /// A page of them. They are found first and put in order then: SQLite would rather walk through everything in order.
+    PAGE_ON = page!("with found as materialized (select reservation_id, submitted_at from precheckin
+                where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4))
+            select reservation_id from found order by submitted_at, reservation_id limit ?5 offset ?6");
     /// Notes what staff decided.
     DECIDE = "update precheckin set status = ?3, doc = ?4 where organization_id = ?1 and reservation_id = ?2";
     /// Notes which properties some reservations name now.
@@ -79,25 +82,6 @@ fn submitted_status(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": [InReview, ChangesRequested, Approved] })
 }
 
-/// Text of what is asked of a guest: 1 to 2000 characters, not blank.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-struct RequestText(String);
-
-impl JsonSchema for RequestText {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "RequestText".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": 2000, "pattern": "\\S" })
-    }
-}
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({
@@ -108,14 +92,21 @@ struct RequestChanges {
     /// Id of the reservation whose guest is asked for changes.
     id: Uuid,
     /// What the guest is to change, in words they read as they are: 1 to 2000 characters, not blank.
-    message: RequestText,
+    message: Note2000,
     /// Ids of the steps that are open to the guest again, each once; the others stay as they are. One that the guest does not
     /// get is a 404.
     #[schemars(length(min = 1, max = 200))]
     step_ids: Vec<Uuid>,
 }
 
-impl RequestChanges {
+/// The steps that a request for changes names, whatever else is wrong with it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct NamedSteps {
+    step_ids: Vec<Uuid>,
+}
+
+impl NamedSteps {
     fn issue(&self) -> Option<Issue> {
         let distinct: BTreeSet<&Uuid> = self.step_ids.iter().collect();
         (distinct.len() < self.step_ids.len()).then(|| Issue::new(&["stepIds"], "must not name anything twice"))
@@ -276,7 +267,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("requestPrecheckinChanges", Method::POST, "/reservations/{id}/precheckin/request-changes", decides)
             .summary("Send some steps of what is in review back to the guest, with a message")
             .touches_stream()
-            .rules(|input: RequestChanges, _| Findings::sent(input.issue()))
+            .rules(|input: NamedSteps, _| Findings::sent(input.issue()))
             .run(request_changes),
     ]
 }
@@ -321,11 +312,10 @@ fn items(context: &mut Context<'_, '_>, rows: &[Row]) -> Result<Vec<PrecheckinSu
 
 /// 404 for a reservation that is not there, and for one that is in no property of a limited caller.
 fn check_within_reach(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
-    get_record(context, Kind::Reservation, id)?;
-    let property = reservation(context, id)?.property_id;
     let reach = context.reach();
-    let is_theirs = !reach.is_limited() || property.is_some_and(|id| reach.covers(id));
-    if is_theirs { Ok(()) } else { Err(Error::not_found(&Kind::Reservation.label())) }
+    let stay: Option<Reservation> = typed(context, Kind::Reservation, id)?;
+    let is_theirs = |stay: &Reservation| !reach.is_limited() || stay.property_id.is_some_and(|id| reach.covers(id));
+    stay.filter(is_theirs).map(drop).ok_or_else(|| Error::not_found(&Kind::Reservation.label()))
 }
 
 fn read(context: &mut Context<'_, '_>, input: ById) -> Result<ReviewedSubmission> {

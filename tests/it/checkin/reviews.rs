@@ -5,6 +5,7 @@ use std::time::Duration;
 use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
+use strum::VariantArray;
 use uuid::Uuid;
 
 use super::{AGE, BED, CAR, DRIVE, EXTRAS, Survey};
@@ -67,7 +68,7 @@ on_both! {
         house.answer(step, answers.clone()).await.data();
         item["status"] = json!("in_progress");
         assert_eq!(read().await, with(item.clone(), json!({ "steps": steps(answers.clone(), true) })));
-        assert_eq!(listed(api, "").await, []);
+        assert!(listed(api, "").await.is_empty());
         for refused in [approve(api, *stay).await, request(api, *stay, "Why?", &[step]).await] {
             assert_eq!(refused.error(409)["code"], "CONFLICT");
         }
@@ -80,7 +81,7 @@ on_both! {
             assert_eq!(api.get(&format!("{LIST}{query}")).await.data(), json!([item]), "{query}");
         }
         for query in ["?status=approved", "?status=changes_requested", &format!("?propertyId={}", new_id())] {
-            assert_eq!(listed(api, query).await, [], "{query}");
+            assert!(listed(api, query).await.is_empty(), "{query}");
         }
 
         app.clock.advance(Duration::from_secs(60));
@@ -92,7 +93,7 @@ on_both! {
         assert_eq!(api.get(&format!("{LIST}?status=approved")).await.data(), json!([item]));
         assert_eq!(read().await, with(item, json!({ "steps": steps(answers, false) })));
         assert_eq!((house.status().await.as_str(), open(&house).await), ("approved", vec![false]));
-        assert_eq!(listed(api, "?status=in_review").await, []);
+        assert!(listed(api, "?status=in_review").await.is_empty());
         approve(api, *stay).await.error(409);
         request(api, *stay, "Once more?", &[step]).await.error(409);
         house.answer(step, json!({})).await.error(409);
@@ -303,8 +304,8 @@ on_both! {
         for query in ["", "?status=in_review", &format!("?propertyId={theirs}")] {
             assert_eq!(listed(&limited, query).await, [inside], "{query}");
         }
-        assert_eq!(listed(&limited, &format!("?propertyId={others}")).await, []);
-        assert_eq!(listed(&org.limited(&[]).await, "").await, []);
+        assert!(listed(&limited, &format!("?propertyId={others}")).await.is_empty());
+        assert!(listed(&org.limited(&[]).await, "").await.is_empty());
         let refused = async |stay: Uuid| {
             limited.get(&path(stay, "")).await.error(404);
             approve(&limited, stay).await.error(404);
@@ -350,7 +351,7 @@ on_both! {
         let first = house.api.post_with_key(&path(stay, "/approve"), "once", json!({})).await;
         app.clock.advance(Duration::from_secs(1));
         let again = house.api.post_with_key(&path(stay, "/approve"), "once", json!({})).await;
-        assert_eq!((again.data(), again.header("idempotency-replayed")), (first.data(), Some("true")));
+        assert_eq!((&again.body, again.header("idempotency-replayed")), (&first.body, Some("true")));
         house.api.post_with_key(&path(stay, "/approve"), "twice", json!({})).await.error(409);
     }
 
