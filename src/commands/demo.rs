@@ -3,6 +3,7 @@
 mod making;
 mod manuals;
 mod precheckin;
+mod stays;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -120,6 +121,7 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     let maker = Maker { api: &api, portfolio: &portfolio, portals: &portals };
     let steps = precheckin::build(&maker, &accounts).await?;
     let manuals = manuals::build(&maker, now).await?;
+    stays::build(&platform, &api, &at, &reservations).await?;
     let of_first: Vec<(&str, &str)> = at.iter().copied().chain([("reservationId", first.as_str())]).collect();
     let link = platform.call("createGuestLink", &of_first, json!({})).await?;
     Ok(Built {

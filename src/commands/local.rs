@@ -13,6 +13,7 @@ use serde_json::Value;
 /// A caller in this process.
 pub(super) struct Local<'s> {
     pub(super) service: &'s Arc<Service>,
+    /// The bearer token; empty for a guest, whose token is in the path.
     pub(super) token: String,
 }
 
@@ -26,15 +27,20 @@ impl Local<'_> {
     pub(super) async fn send(&self, operation: &str, path: &[(&str, &str)], body: String) -> Result<Value, String> {
         let known = self.service.app.operation(operation);
         let operation = known.ok_or_else(|| format!("there is no operation {operation}"))?;
-        let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token)).map_err(|error| error.to_string())?;
+        debug_assert!((operation.surface == Surface::Guest) == self.token.is_empty(), "a guest has no bearer token");
+        let headers = if self.token.is_empty() {
+            HeaderMap::new()
+        } else {
+            let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token)).map_err(|error| error.to_string())?;
+            HeaderMap::from_iter([(AUTHORIZATION, bearer)])
+        };
         let request = Request {
             id: self.service.kit.ids.uuid(self.service.clock.now()),
             path: path.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             query: Vec::new(),
-            headers: HeaderMap::from_iter([(AUTHORIZATION, bearer)]),
+            headers,
             payload: Payload::Body(Body::from(body)),
         };
-        debug_assert!(operation.surface != Surface::Guest, "a guest has no bearer token");
         let outcome = pipeline::handle(self.service, operation, request).await;
         let mut envelope: Value = serde_json::from_str(&outcome.body.into_text()).map_err(|error| error.to_string())?;
         if outcome.status < 300 { Ok(envelope["data"].take()) } else { Err(envelope["error"].to_string()) }

@@ -11,6 +11,10 @@ store::statements! {
     PRECHECKINS = some_of!("precheckin", "organization_id, reservation_id");
     /// What they wrote.
     MESSAGES = some_of!("guest_message", "organization_id, id");
+    /// What tells of all that, in order.
+    CHANGES = some_of!("guest_change", "organization_id, cursor");
+    /// How far that goes.
+    CHANGE_CURSORS = some_of!("guest_change_cursor", "organization_id");
     /// Their links.
     GUEST_LINKS = some_of!("guest_link", "organization_id, reservation_id");
 }

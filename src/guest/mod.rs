@@ -2,6 +2,8 @@
 
 mod acceptance;
 mod bounds;
+mod changes;
+mod decision;
 mod erased;
 mod explain;
 mod link;
@@ -11,6 +13,7 @@ mod messages;
 mod operations;
 mod precheckin;
 mod progress;
+mod review;
 mod setup;
 mod stay;
 mod submission;
@@ -19,8 +22,9 @@ mod words;
 
 use engine::chapter::Chapter;
 
-use crate::records::{Kind, OnGone};
+use crate::records::{Kind, OnGone, OnRelinked};
 pub use bounds::is_reached;
+pub use changes::sweep;
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
 pub(crate) use operations::{stay_token, stay_url};
@@ -30,12 +34,22 @@ pub use view::{GuestView, language_of};
 
 /// What guests see and hand in.
 pub(crate) static CHAPTER: Chapter = Chapter {
-    operations: || [operations::operations(), progress::operations()].into_iter().flatten().collect(),
-    statements: || [link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS, precheckin::STATEMENTS, progress::STATEMENTS].concat(),
+    operations: || {
+        let of_modules = [operations::operations(), progress::operations(), review::operations(), changes::operations()];
+        of_modules.into_iter().flatten().collect()
+    },
+    statements: || {
+        let of_guests = [changes::STATEMENTS, link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS];
+        [of_guests.concat(), [precheckin::STATEMENTS, progress::STATEMENTS, review::STATEMENTS].concat()].concat()
+    },
     erased: erased::STATEMENTS,
     lists: |lists| {
         lists.add(OnGone(|context, kind, ids| match kind {
             Kind::Reservation => operations::forget_stays(context, ids),
+            _ => Ok(()),
+        }));
+        lists.add(OnRelinked(|context, kind, ids| match kind {
+            Kind::Reservation => review::follow(context, ids),
             _ => Ok(()),
         }));
     },

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::changes::{self, ChangeKind};
 use super::explain::{Explanation, explain};
 use super::messages::{self, Message};
 use super::precheckin::{Precheckin, StepView};
@@ -221,6 +222,7 @@ fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {
     let (stay, setup) = own_stay(context, input.language.as_deref())?;
     let mut precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     precheckin.save(context, &stay, &setup, input.step_id, input.answers)?;
+    changes::record(context, ChangeKind::AnswersSaved, stay.id, Some(input.step_id))?;
     precheckin.view(input.step_id, &setup)
 }
 
@@ -228,6 +230,7 @@ fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
     let (stay, setup) = own_stay(context, None)?;
     let mut precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     precheckin.submit(context, &stay)?;
+    changes::record(context, ChangeKind::Submitted, stay.id, None)?;
     events::fire(context, Event::ReservationPrecheckinSubmitted, Kind::Reservation, stay.id, stay.reservation.property_id)?;
     Ok(precheckin_view(&precheckin, &setup))
 }
@@ -235,7 +238,9 @@ fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
 fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
     let id = own_reservation(context)?;
     let stay = Stay::load(context, id)?;
-    messages::send(context, &stay, input.text.0)
+    let message = messages::send(context, &stay, input.text.0)?;
+    changes::record(context, ChangeKind::Message, id, None)?;
+    Ok(message)
 }
 
 /// Closes the stays of deleted reservations, and forgets what their guests handed in.

@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::acceptance::Acceptance;
 use super::bounds;
+use super::decision::{Hold, Submitted};
 use super::progress::{self, Progress, ProgressStatus};
 use super::setup::{Setup, length_of};
 use super::stay::{Flat, Stay};
@@ -36,9 +37,12 @@ store::statements! {
         on conflict (organization_id, reservation_id, step_id) do update set saved_at = excluded.saved_at, doc = excluded.doc,
         acceptance = excluded.acceptance";
     /// What became of a submission.
-    SUBMISSION = "select status, submitted_at from precheckin where organization_id = ?1 and reservation_id = ?2";
-    /// Submits.
-    SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at) values (?1, ?2, ?3, ?4)";
+    SUBMISSION = "select status, submitted_at, doc from precheckin where organization_id = ?1 and reservation_id = ?2";
+    /// Submits, for the first time or again.
+    SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at, property_id, doc)
+        values (?1, ?2, ?3, ?4, ?5, ?6)
+        on conflict (organization_id, reservation_id) do update set status = excluded.status, submitted_at = excluded.submitted_at,
+        property_id = excluded.property_id, doc = excluded.doc";
     /// Forgets the answers of a stay that is gone.
     FORGET_ANSWERS = "delete from precheck_answer where organization_id = ?1 and reservation_id = any(?2)";
     /// Forgets its submission.
@@ -56,6 +60,8 @@ pub enum PrecheckinStatus {
     InProgress,
     /// Submitted, and held for staff.
     InReview,
+    /// Submitted, and sent back for some of its steps.
+    ChangesRequested,
     /// Submitted, and done.
     Approved,
 }
@@ -78,13 +84,15 @@ pub(super) struct Asked {
     pub progress: Option<Progress>,
     /// How many guests come besides the one who booked, where that is known.
     others: Option<u32>,
+    /// What keeps the guest from saving it.
+    hold: Hold,
 }
 
 impl Asked {
     /// A step of a stay. What was said of it counts while it is one that others carry out.
-    pub(super) fn new(step: Arc<Step>, answers: Option<Saved>, progress: Option<Progress>, stay: &Stay) -> Self {
+    pub(super) fn new(step: Arc<Step>, answers: Option<Saved>, progress: Option<Progress>, stay: &Stay, hold: Hold) -> Self {
         let progress = progress.filter(|_| step.is_carried_out_elsewhere());
-        Self { step, answers, progress, others: stay.others() }
+        Self { step, answers, progress, others: stay.others(), hold }
     }
 
     pub(super) fn answers(&self) -> Option<&Object> {
@@ -106,6 +114,11 @@ impl Asked {
             Cost::Fees(_) => None,
         }
     }
+
+    /// Whether the guest may save it now.
+    pub(super) fn is_open(&self) -> bool {
+        self.hold.is_open(self.is_complete())
+    }
 }
 
 /// Pre-check-in of one stay.
@@ -120,8 +133,8 @@ pub(super) struct Precheckin {
     pub said: HashMap<Uuid, Progress>,
     /// How long the stay is.
     nights: i64,
-    /// What became of it when it was submitted.
-    pub submitted: Option<(PrecheckinStatus, Moment)>,
+    /// What has become of it, once it was submitted.
+    pub submitted: Option<Submitted>,
 }
 
 impl Precheckin {
@@ -131,48 +144,57 @@ impl Precheckin {
         let (mut answers, mut said) = handed_in(context, stay.id)?;
         let facts = stay.facts();
         let shown = steps.iter().filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
-        let steps = shown.map(|step| Asked::new(step.clone(), answers.remove(&step.id), said.remove(&step.id), stay)).collect();
+        let submitted = submission(context, stay.id)?;
+        let asked = |step: &Arc<Step>| {
+            let hold = Hold::of(submitted.as_ref(), step.id);
+            Asked::new(step.clone(), answers.remove(&step.id), said.remove(&step.id), stay, hold)
+        };
+        let steps = shown.map(asked).collect();
         let nights = precheck::days(facts.check_in, facts.check_out);
-        Ok(Self { is_enabled, steps, earlier: answers, said, nights, submitted: submission(context, stay.id)? })
+        Ok(Self { is_enabled, steps, earlier: answers, said, nights, submitted })
     }
 
     pub(super) fn status(&self) -> PrecheckinStatus {
-        match self.submitted {
-            Some((status, _)) => status,
+        match &self.submitted {
+            Some(submitted) => submitted.status,
             None if self.steps.iter().any(|asked| asked.answers.is_some()) => PrecheckinStatus::InProgress,
             None => PrecheckinStatus::NotStarted,
         }
     }
 
-    /// Submits, where everything is done; 409 where it is not, or was before.
+    /// Submits, where everything is done; 409 where it is not, or was before and nobody has asked for changes since.
     pub(super) fn submit(&mut self, context: &mut Context<'_, '_>, stay: &Stay) -> Result<()> {
-        self.require_open()?;
+        self.require_open(None)?;
         let missing = self.steps.iter().filter(|asked| !asked.is_complete()).count();
         if missing > 0 {
             return Err(Error::conflict(format!("{missing} of the steps are not complete yet.")));
         }
         let is_reviewed = stay.portal().is_none_or(|portal| portal.is_manual_review_enabled);
         let status = outcome(is_reviewed, self.steps.iter().map(|asked| asked.step.as_ref()));
-        let now = Moment(context.now());
-        context.execute(&SUBMIT, values![stay.id, status.as_ref(), now])?;
-        self.submitted = Some((status, now));
+        let at = Moment(context.now());
+        let decision = self.submitted.take().map(|before| before.decision.superseded()).unwrap_or_default();
+        let doc = store::Value::json(&decision)?;
+        context.execute(&SUBMIT, values![stay.id, status.as_ref(), at, stay.reservation.property_id, doc])?;
+        self.submitted = Some(Submitted { status, at, decision });
+        for asked in &mut self.steps {
+            asked.hold = Hold::Submitted;
+        }
         Ok(())
     }
 
-    /// 403 where pre-check-in is off, 409 once it has been submitted.
-    fn require_open(&self) -> Result<()> {
+    /// 403 where pre-check-in is off, 409 once it has been submitted; while changes are requested, 409 for a step that stays
+    /// as it is.
+    fn require_open(&self, step: Option<Uuid>) -> Result<()> {
         if !self.is_enabled {
             return Err(Error::forbidden("Pre-check-in is switched off."));
         }
-        if self.submitted.is_some() {
+        if self.submitted.as_ref().is_some_and(|submitted| submitted.status != PrecheckinStatus::ChangesRequested) {
             return Err(Error::conflict("Pre-check-in has been submitted already."));
         }
+        if self.steps.iter().any(|asked| Some(asked.step.id) == step && !asked.is_open()) {
+            return Err(Error::conflict("Changes are asked of other steps; this one stays as it was submitted."));
+        }
         Ok(())
-    }
-
-    /// Whether the guest may save a step now.
-    fn is_open(&self) -> bool {
-        self.require_open().is_ok()
     }
 
     /// Bytes of all that was answered.
@@ -181,12 +203,13 @@ impl Precheckin {
         self.steps.iter().filter_map(Asked::answers).chain(earlier).map(length_of).sum()
     }
 
-    /// Saves the answers to a step on top of what was saved of it: 404 for one that is not shown, 409 once submitted, 400 for
-    /// answers that do not fit it, and where the stay would hold more of them than it may. What makes it less is always taken.
+    /// Saves the answers to a step on top of what was saved of it: 404 for one that is not shown, 409 for one that is submitted,
+    /// 400 for answers that do not fit it, and where the stay would hold more of them than it may. What makes it less is always
+    /// taken.
     pub(super) fn save(&mut self, context: &mut Context<'_, '_>, stay: &Stay, setup: &Setup, step: Uuid, sent: Object) -> Result<()> {
         let is_shown = self.steps.iter().any(|asked| asked.step.id == step);
         if is_shown {
-            self.require_open()?;
+            self.require_open(Some(step))?;
         }
         let (held, nights, now) = (self.held(), self.nights, Moment(context.now()));
         let asked = self.steps.iter_mut().find(|asked| asked.step.id == step).ok_or_else(|| Error::not_found("Step"))?;
@@ -227,7 +250,7 @@ impl Precheckin {
     }
 
     fn view_of(&self, asked: &Asked, setup: &Setup) -> StepView {
-        asked.view(setup, self.nights, self.is_open())
+        asked.view(setup, self.nights)
     }
 }
 
@@ -274,10 +297,9 @@ fn handed_in(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<(HashMa
     Ok((answers, said))
 }
 
-fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Option<(PrecheckinStatus, Moment)>> {
-    let Some(row) = context.row(&SUBMISSION, values![reservation])? else { return Ok(None) };
-    let status = row.get::<String>(0)?.parse().map_err(|_| Error::internal("a submission of an unknown status"))?;
-    Ok(Some((status, Moment(row.get(1)?))))
+/// What has become of a stay's pre-check-in, once it was submitted.
+pub(super) fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Option<Submitted>> {
+    context.row(&SUBMISSION, values![reservation])?.map(|row| Submitted::from_row(&row, 0)).transpose()
 }
 
 /// Forgets what the guests of deleted reservations handed in.
@@ -299,7 +321,7 @@ pub struct StepView {
     pub title: String,
     /// Whether it is done: what the guest had to do, and what another system was to carry out where that has said anything.
     pub is_complete: bool,
-    /// Whether the guest may save it now.
+    /// Whether the guest may save it now: until everything is submitted, and again once it is sent back.
     pub is_open: bool,
     /// What to know about it, where the organization has written something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -382,29 +404,39 @@ pub(super) fn agreement_text(step: &Step, texts: &Texts) -> Option<String> {
 }
 
 impl Asked {
+    /// What the guest reads above it.
+    pub(super) fn title(&self, texts: &Texts, language: &str) -> String {
+        let step = &self.step;
+        texts.of(step.display_title_ml_text_id).unwrap_or_else(|| words::step_title(step.step_type, language).to_owned())
+    }
+
+    /// The questions that are asked now, of a step that asks any.
+    pub(super) fn questions(&self, texts: &Texts, language: &str) -> Option<Vec<QuestionView>> {
+        let given = self.answers().cloned().unwrap_or_default();
+        (self.step.step_type == StepType::AdditionalQuestions).then(|| {
+            let shown = precheck::shown_questions(&self.step.questions, &given);
+            shown.into_iter().map(|question| question_view(question, &given, texts, language)).collect()
+        })
+    }
+
     /// The step in the guest's language, in a stay of so many nights.
-    fn view(&self, setup: &Setup, nights: i64, is_open: bool) -> StepView {
+    fn view(&self, setup: &Setup, nights: i64) -> StepView {
         let Setup { texts, language, costs, .. } = setup;
         let step = &self.step;
         let of_type = |step_type| step.step_type == step_type;
-        let asks_questions = of_type(StepType::AdditionalQuestions);
-        let given = || self.answers().cloned().unwrap_or_default();
-        let questions = |answers: &Object| {
-            let shown = precheck::shown_questions(&step.questions, answers);
-            shown.into_iter().map(|question| question_view(question, answers, texts, language)).collect()
-        };
+        let questions = self.questions(texts, language);
         let required = || precheck::required_fields(step).into_iter().map(str::to_owned).collect();
         let fees = costs.get(&step.id).and_then(|cost| if let Cost::Fees(fees) = cost { Some(fees.clone()) } else { None });
         StepView {
             id: step.id,
             step_type: step.step_type,
-            title: texts.of(step.display_title_ml_text_id).unwrap_or_else(|| words::step_title(step.step_type, language).to_owned()),
+            title: self.title(texts, language),
             is_complete: self.is_complete(),
-            is_open,
+            is_open: self.is_open(),
             description: texts.of(step.write_only.guest_description_ml_text_id),
             agreement_text: agreement_text(step, texts),
-            questions: asks_questions.then(|| questions(&given())),
-            answers: self.answers().filter(|_| !asks_questions).cloned(),
+            answers: self.answers().filter(|_| questions.is_none()).cloned(),
+            questions,
             required_fields: (of_type(StepType::YourDetails) || of_type(StepType::OtherGuests)).then(required),
             expected_guests: of_type(StepType::OtherGuests).then_some(self.others),
             is_signature_required: of_type(StepType::Agreement).then(|| step.is_signature_required()),

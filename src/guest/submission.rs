@@ -1,7 +1,7 @@
 //! What a guest has handed in, for the platform that acts on it: it verifies identities, files with authorities, charges
 //! deposits, and its staff read the answers. So it also gets the settings that no public read returns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use engine::context::Context;
@@ -13,6 +13,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::acceptance::Acceptance;
+use super::decision::Hold;
 use super::messages::{self, Message};
 use super::precheckin::{self, Asked, Precheckin, PrecheckinStatus, Saved};
 use super::progress::Progress;
@@ -90,19 +91,31 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
     let steps = stay.flat.as_deref().map(|flat| precheckin::reaching(context, flat)).transpose()?.unwrap_or_default();
     let precheckin = Precheckin::load(context, &stay, &steps)?;
     let status = precheckin.status();
-    let Precheckin { steps, earlier, mut said, submitted, .. } = precheckin;
-    let mut earlier_steps = Vec::new();
-    for (id, saved) in earlier {
-        let step = precheck::one(context, id)?;
-        earlier_steps.extend(step.map(|step| Asked::new(Arc::new(step), Some(saved), said.remove(&id), &stay)));
-    }
-    earlier_steps.sort_by_key(|asked| asked.step.created_at);
+    let Precheckin { steps, earlier, said, submitted, .. } = precheckin;
+    let earlier_steps = answered_earlier(context, &stay, earlier, said)?;
     let shown = steps.into_iter().map(|asked| SubmittedStep::new(asked, true));
     let earlier = earlier_steps.into_iter().map(|asked| SubmittedStep::new(asked, false));
     Ok(Submission {
         status,
-        submitted_at: submitted.map(|(_, at)| at),
+        submitted_at: submitted.map(|submitted| submitted.at),
         steps: shown.chain(earlier).collect(),
         messages: messages::latest(context, reservation)?,
     })
+}
+
+/// The steps that a guest has answered and no longer gets, by creation; those that were deleted are left out.
+pub(super) fn answered_earlier(
+    context: &mut Context<'_, '_>,
+    stay: &Stay,
+    answers: HashMap<Uuid, Saved>,
+    mut said: HashMap<Uuid, Progress>,
+) -> Result<Vec<Asked>> {
+    let mut steps = Vec::new();
+    for (id, saved) in answers {
+        let progress = said.remove(&id);
+        let step = precheck::one(context, id)?;
+        steps.extend(step.map(|step| Asked::new(Arc::new(step), Some(saved), progress, stay, Hold::Submitted)));
+    }
+    steps.sort_by_key(|asked| asked.step.created_at);
+    Ok(steps)
 }

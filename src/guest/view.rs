@@ -2,6 +2,7 @@
 
 use engine::context::Context;
 use engine::error::Result;
+use engine::moment::Moment;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::decision::Submitted;
 use super::manuals::{ManualCategoryView, UpcomingView};
 use super::precheckin::{Precheckin, PrecheckinStatus, StepView};
 use super::setup::Setup;
@@ -149,6 +151,12 @@ pub struct PrecheckinView {
     pub status: PrecheckinStatus,
     /// What asks for it.
     pub prompt_message: Option<String>,
+    /// What the host asks to be changed, while they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// When the host asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_at: Option<Moment>,
     /// What to do, in order.
     pub steps: Vec<StepView>,
 }
@@ -183,9 +191,12 @@ pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &Setup) -> Prechec
     let Setup { texts, language, .. } = setup;
     let portal = setup.flat.as_deref().and_then(Flat::portal);
     let written = portal.and_then(|portal| texts.of(portal.precheckin_prompt_message_id));
+    let request = precheckin.submitted.as_ref().and_then(Submitted::request);
     PrecheckinView {
         is_enabled: precheckin.is_enabled,
         status: precheckin.status(),
+        message: request.and_then(|decision| decision.message.clone()),
+        requested_at: request.and_then(|decision| decision.decided_at),
         prompt_message: precheckin.is_enabled.then(|| written.unwrap_or_else(|| words::precheckin_prompt(language).to_owned())),
         steps: precheckin.views(setup),
     }

@@ -47,6 +47,8 @@ struct Asking<'v> {
     is_ready: bool,
     /// What has become of it, once it has been submitted.
     outcome: Option<&'static str>,
+    /// Whether it waits for nothing from the guest.
+    is_submitted: bool,
     submit: Target,
 }
 
@@ -210,6 +212,7 @@ impl<'v> Shown<'v> {
             cards: self.steps().iter().map(|step| self.card(step, open == Some(step.id))).collect(),
             is_ready: self.steps().iter().all(|step| step.is_complete),
             outcome: words::outcome(status, self.language),
+            is_submitted: self.is_submitted(),
             submit: self.target(Form::Submit),
         })
     }
@@ -256,12 +259,12 @@ impl<'v> Shown<'v> {
     fn open_step(&self) -> Option<Uuid> {
         let refused = self.refused.and_then(|refused| if let Form::Step(id) = refused.form { Some(id) } else { None });
         let named = refused.or(self.visit.step).filter(|id| self.steps().iter().any(|step| step.id == *id));
-        let next = || self.steps().iter().find(|step| !step.is_complete && !self.is_submitted()).map(|step| step.id);
+        let next = || self.steps().iter().find(|step| !step.is_complete && step.is_open).map(|step| step.id);
         named.or_else(next)
     }
 
     fn card(&self, step: &'v StepView, is_open: bool) -> Card<'v> {
-        let asks = if self.is_submitted() { Asks::Nothing } else { self.asks(step) };
+        let asks = if step.is_open { self.asks(step) } else { Asks::Nothing };
         let is_textless = step.step_type == StepType::Agreement && step.agreement_text.is_none();
         let sentence = words::what_happens(step.step_type, self.language).or(is_textless.then_some(self.labels.agreement_elsewhere));
         let has_text = step.description.is_some() || step.agreement_text.is_some() || sentence.is_some();

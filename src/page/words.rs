@@ -184,6 +184,9 @@ pub fn status(status: PrecheckinStatus, language: &str) -> &'static str {
         PrecheckinStatus::NotStarted => Builtin { en: "Not started", es: "Sin empezar", fr: "Pas encore commencé" },
         PrecheckinStatus::InProgress => Builtin { en: "In progress", es: "En curso", fr: "En cours" },
         PrecheckinStatus::InReview => Builtin { en: "In review", es: "En revisión", fr: "En cours de vérification" },
+        PrecheckinStatus::ChangesRequested => {
+            Builtin { en: "Changes requested", es: "Cambios solicitados", fr: "Modifications demandées" }
+        }
         PrecheckinStatus::Approved => Builtin { en: "Approved", es: "Aprobado", fr: "Approuvé" },
     };
     words.in_language(language)
@@ -198,6 +201,11 @@ pub fn outcome(status: PrecheckinStatus, language: &str) -> Option<&'static str>
             en: "You have submitted your pre-check-in. Your host is reviewing it.",
             es: "Has enviado tu pre-check-in. Tu anfitrión lo está revisando.",
             fr: "Vous avez envoyé votre pré-enregistrement. Votre hôte est en train de le vérifier.",
+        },
+        PrecheckinStatus::ChangesRequested => Builtin {
+            en: "Your host asks you to change something. Please look at the open steps and submit again.",
+            es: "Tu anfitrión te pide que cambies algo. Revisa los pasos abiertos y vuelve a enviar tu pre-check-in.",
+            fr: "Votre hôte vous demande une modification. Revoyez les étapes ouvertes, puis envoyez à nouveau.",
         },
         PrecheckinStatus::Approved => Builtin {
             en: "Your pre-check-in is complete. There is nothing left to do.",

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::events::{self, Change, Happening, Timer};
 use crate::records::blocks::{self, Position};
 use crate::records::stored::{self, StoredRecord};
-use crate::records::{Kind, Linking, OnGone, Property, facets};
+use crate::records::{Kind, Linking, OnGone, OnRelinked, Property, facets};
 
 store::statements! {
     /// The stay token of a new reservation.
@@ -320,6 +320,9 @@ impl Batch {
         }
         stored::save_all(context, rows)?;
         for (kind, ids) in relinked {
+            for OnRelinked(note) in context.listed() {
+                note(context, kind, &ids)?;
+            }
             stored::unlink_all(context, kind.as_ref(), ids)?;
         }
         stored::link_all(context, links.into_iter())?;

@@ -1,4 +1,5 @@
-//! What chapters say of records that are gone; called in the transaction that removes them, in the order of the chapters.
+//! What chapters say of records that are gone, or that name others than before; called in the transaction that removes or
+//! changes them, in the order of the chapters.
 
 use engine::context::Context;
 use engine::error::Result;
@@ -19,3 +20,6 @@ pub(crate) struct Linking {
     /// Takes out of things what links records that are gone: which thing, and which record.
     pub forget: fn(&mut Context<'_, '_>, &[Gone]) -> Result<()>,
 }
+
+/// Notes what records of a kind name, which may be others than before; they are written already.
+pub(crate) struct OnRelinked(pub fn(&mut Context<'_, '_>, Kind, &[Uuid]) -> Result<()>);

@@ -20,7 +20,7 @@ use engine::chapter::Chapter;
 
 pub(crate) use facets::facets;
 pub use facets::fill;
-pub(crate) use gone::{Linking, OnGone};
+pub(crate) use gone::{Linking, OnGone, OnRelinked};
 pub use kind::Kind;
 pub use kinds::{
     Device, Guest, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus, Workflow, WorkflowNode, WorkflowStepRun,

@@ -20,6 +20,7 @@ mod failover;
 mod growth;
 mod guest;
 mod guest_bounds;
+mod guest_changes;
 mod house;
 mod idempotency;
 mod limited;

@@ -53,15 +53,19 @@ on_both! {
             assert!(is_let_in(&knock(&limited, operation).await), "{id} limited to no property");
             let refused = knock(&not_enrolled, operation).await;
             assert_eq!(refused.error(403)["code"], "TWO_FACTOR_REQUIRED", "{id}");
-            let Needs::Permission(needed) = operation.needs else { continue };
+            let needed = match &operation.needs {
+                Needs::Permission(needed) => std::slice::from_ref(needed),
+                Needs::Permissions(needed) => *needed,
+                Needs::Credential | Needs::ByBody(_) => continue,
+            };
             for (permission, api) in &single {
                 let answer = knock(api, operation).await;
-                assert_eq!(is_let_in(&answer), *permission == needed, "{id} with {} alone: {}", permission.as_ref(), answer.status);
+                assert_eq!(is_let_in(&answer), needed == [*permission], "{id} with {} alone: {}", permission.as_ref(), answer.status);
             }
             for (permission, api) in &all_but {
                 let answer = knock(api, operation).await;
-                assert_eq!(is_let_in(&answer), *permission != needed, "{id} without {}: {}", permission.as_ref(), answer.status);
-                if *permission == needed {
+                assert_eq!(is_let_in(&answer), !needed.contains(permission), "{id} without {}: {}", permission.as_ref(), answer.status);
+                if needed.contains(permission) {
                     let error = answer.error(403);
                     assert!(error["message"].as_str().unwrap().starts_with("Missing permission"), "{id}");
                 }

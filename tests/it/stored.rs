@@ -11,8 +11,9 @@ use crate::erasure::furnish;
 use crate::support::house::House;
 use crate::support::{Answer, Api, App, on_both, serve_flags};
 
-/// What is stored as a document, and one as release 0.1.0 wrote it: its table, of a record with its kind.
-const DOCUMENTS: [(&str, &str); 20] = [
+/// What is stored as a document, and one as release 0.1.0 wrote it, or the first that had such documents: its table, of a record
+/// with its kind.
+const DOCUMENTS: [(&str, &str); 21] = [
     ("organization", include_str!("fixtures/0.1.0/organization.json")),
     ("api_key", include_str!("fixtures/0.1.0/api_key.json")),
     ("member", include_str!("fixtures/0.1.0/member.json")),
@@ -22,6 +23,7 @@ const DOCUMENTS: [(&str, &str); 20] = [
     ("precheck_step", include_str!("fixtures/0.1.0/precheck_step.json")),
     ("precheck_answer", include_str!("fixtures/0.1.0/precheck_answer.json")),
     ("step_progress", r#"{ "status": "pending", "message": "Soon." }"#),
+    ("precheckin", r#"{ "decidedAt": "2026-11-21T09:30:00.000Z", "decidedBy": "key", "message": "Again?", "keptStepIds": [] }"#),
     ("manual", include_str!("fixtures/0.1.0/manual.json")),
     ("webhook_subscription", include_str!("fixtures/0.1.0/webhook_subscription.json")),
     ("webhook_delivery", include_str!("fixtures/0.1.0/webhook_delivery.json")),
@@ -127,6 +129,7 @@ impl<'a> Scene<'a> {
         let (public, connected, platform, guest) = ("public", "connected", "platform", "guest");
         let handed_in = (platform, org.path(&format!("/reservations/{stay}/precheckin")));
         let explained = (public, format!("/reservations/{stay}/explain"));
+        let reviewed = (public, format!("/reservations/{stay}/precheckin"));
         let view = (guest, String::new());
         let paths = match document {
             "organization" => vec![(public, "/portals".into()), (platform, org.path("")), (platform, "/organizations".into()), view],
@@ -144,7 +147,9 @@ impl<'a> Scene<'a> {
             "precheck_step" => {
                 vec![(public, "/precheck-steps".into()), (public, format!("/precheck-steps/{step}")), handed_in, explained, view]
             }
-            "precheck_answer" | "step_progress" => vec![handed_in, view],
+            "precheck_answer" => vec![handed_in, reviewed, view],
+            "step_progress" => vec![handed_in, view],
+            "precheckin" => vec![handed_in, reviewed, (public, "/precheckin-submissions".into()), view],
             "manual" => vec![(public, "/portal-manuals".into()), (public, format!("/properties/{flat}/portal-manuals")), explained, view],
             "webhook_subscription" => vec![(public, "/webhook-subscriptions".into())],
             "webhook_delivery" => vec![(public, format!("/webhook-subscriptions/{subscription}/deliveries"))],

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use store::{Row, Statement, Transaction, Value};
 use uuid::Uuid;
 
-use crate::access::{Access, Identified, Organization, Permission, Reach};
+use crate::access::{self, Access, Identified, Organization, Permission, Reach};
 use crate::error::{Error, Result};
 use crate::ids::Ids;
 use crate::kit::{Bell, Kit, Weighed};
@@ -234,6 +234,11 @@ impl<'c, 't> Context<'c, 't> {
     #[must_use]
     pub fn listed<T: Any + Send + Sync>(&self) -> &'static [T] {
         self.system.kit.lists.all()
+    }
+
+    /// What people call the caller: the name of the API key, or of the member whom an app acts for.
+    pub fn caller_name(&mut self) -> Result<Option<String>> {
+        access::name(self.system.tx, self.organization.id, self.access.credential)
     }
 
     /// What the caller reaches.

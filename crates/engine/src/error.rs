@@ -10,7 +10,7 @@ use strum::VariantArray;
 /// A result whose error is an answer to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The categories of the spec's error table, in its order.
+/// The categories of the spec's error table, in its order, and what only the platform interface answers besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Kind {
     /// 400
@@ -25,6 +25,8 @@ pub enum Kind {
     NotFound,
     /// 409
     Conflict,
+    /// 410, on the platform interface alone
+    Gone,
     /// 422
     BusinessRule,
     /// 429
@@ -53,6 +55,7 @@ impl Kind {
             ),
             Self::NotFound => (404, "not_found_error", "NOT_FOUND", "There is nothing here."),
             Self::Conflict => (409, "conflict_error", "CONFLICT", "This conflicts with the current state."),
+            Self::Gone => (410, "gone_error", "GONE", "This was there and is kept no longer."),
             Self::BusinessRule => {
                 (422, "business_rule_error", "PERMANENT_MUTATION_ERROR", "The Idempotency-Key belongs to another request.")
             }
@@ -67,6 +70,12 @@ impl Kind {
     #[must_use]
     pub const fn status(self) -> u16 {
         self.row().0
+    }
+
+    /// Whether the spec's table has it, so that the public interface may answer it.
+    #[must_use]
+    pub const fn is_public(self) -> bool {
+        !matches!(self, Self::Gone)
     }
 }
 
@@ -163,6 +172,11 @@ impl Error {
     /// 409.
     pub fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Kind::Conflict, message)
+    }
+
+    /// 410: what was asked for is kept no longer.
+    pub fn gone(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Kind::Gone, message)
     }
 
     /// 403.

@@ -393,6 +393,10 @@ text!(
     Text2000, { "type": "string", "maxLength": 2000 }
 );
 text!(
+    /// A text of 1 to 2000 characters, not blank, as it is.
+    Note2000, { "type": "string", "minLength": 1, "maxLength": 2000, "pattern": "\\S" }
+);
+text!(
     /// A text of 1 to 200 characters, not blank.
     Text200, { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "\\S" }
 );

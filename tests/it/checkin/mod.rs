@@ -3,6 +3,7 @@
 mod answers;
 mod details;
 mod messages;
+mod reviews;
 mod shown;
 mod steps;
 mod steps_done;

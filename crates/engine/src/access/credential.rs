@@ -33,6 +33,10 @@ store::statements! {
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
         join organization o on o.id = t.organization_id
         where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3 and o.erased_at is null order by t.created_at, t.id";
+    /// An API key.
+    KEY = "select doc from api_key where organization_id = ?1 and id = ?2";
+    /// A member.
+    MEMBER = "select doc from member where organization_id = ?1 and id = ?2";
 }
 
 /// Who it is that calls, and whose its subscriptions are within an organization.
@@ -222,6 +226,18 @@ pub fn load(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential
         }
         Credential::Platform | Credential::Guest { .. } => Ok(None),
     }
+}
+
+/// What a stored credential is called by people: the name of the API key, or of the member whom a connection acts for.
+pub fn name(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential) -> Result<Option<String>> {
+    let mut doc = |statement, id: Uuid| tx.row(statement, &[organization.into(), id.into()]);
+    Ok(match credential {
+        Credential::ApiKey(id) => doc(&KEY, id)?.map(|row| row.get(0)).transpose()?.map(|Json::<ApiKey>(key)| key.name),
+        Credential::Connection { member, .. } => {
+            doc(&MEMBER, member)?.map(|row| row.get(0)).transpose()?.map(|Json::<Member>(member)| member.name)
+        }
+        Credential::Platform | Credential::Guest { .. } => None,
+    })
 }
 
 /// An API key, asked for by a token that is good until `until`, or for good.

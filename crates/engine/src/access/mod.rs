@@ -6,7 +6,7 @@ mod reach;
 mod stored;
 
 pub(crate) use credential::STATEMENTS;
-pub use credential::{Access, Credential, Identified, Owner, Revisions, find, hash, load, token};
+pub use credential::{Access, Credential, Identified, Owner, Revisions, find, hash, load, name, token};
 pub use permission::{Permission, Permissions};
 pub use reach::Reach;
 pub use stored::{AccessToken, ApiKey, DEFAULT_COUNTRY, Member, Organization, Settings};

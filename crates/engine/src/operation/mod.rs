@@ -57,6 +57,8 @@ pub enum Needs {
     Credential,
     /// One permission.
     Permission(Permission),
+    /// Each of these.
+    Permissions(&'static [Permission]),
     /// What the body decides; a body that names nothing known is let through, for its validation to say so.
     ByBody(fn(&Value, &Access) -> Result<()>),
 }

@@ -66,6 +66,7 @@ impl Call {
         access.require_two_factor()?;
         match self.operation.needs {
             Needs::Permission(permission) => access.require(permission),
+            Needs::Permissions(permissions) => permissions.iter().try_for_each(|permission| access.require(*permission)),
             Needs::Credential | Needs::ByBody(_) => Ok(()),
         }
     }
@@ -74,7 +75,7 @@ impl Call {
     pub(super) fn permit_body(&self, access: &Access, arguments: &Arguments) -> Result<()> {
         match self.operation.needs {
             Needs::ByBody(check) => check(arguments.body(), access),
-            Needs::Credential | Needs::Permission(_) => Ok(()),
+            Needs::Credential | Needs::Permission(_) | Needs::Permissions(_) => Ok(()),
         }
     }
 }

@@ -155,6 +155,10 @@ impl Described<'_> {
         let needed = match operation.needs {
             Needs::Credential => "Needs a valid credential only.".to_owned(),
             Needs::Permission(permission) => format!("Needs the permission `{}`.", permission.as_ref()),
+            Needs::Permissions(permissions) => {
+                let names: Vec<_> = permissions.iter().map(|permission| format!("`{}`", permission.as_ref())).collect();
+                format!("Needs the permissions {}.", names.join(" and "))
+            }
             Needs::ByBody(_) => "What is sent decides which permission it needs.".to_owned(),
         };
         let mut entry = json!({
@@ -238,7 +242,7 @@ impl Described<'_> {
                 Refusal::Conflict => operation.effect == Effect::Write,
                 Refusal::BusinessRule => operation.method == Method::POST,
                 Refusal::Provider => matches!(operation.work, Work::Provider(_)),
-                _ => true,
+                _ => kind.is_public(),
             };
             if may_happen {
                 responses[kind.status().to_string()] = reference("responses", &components::refusal_name(kind));

@@ -83,7 +83,7 @@ pub(super) fn responses() -> Map<String, Value> {
 /// The refusals of the error table, each with an example of every code it has.
 fn refusals() -> Map<String, Value> {
     let mut responses = Map::new();
-    for kind in Kind::VARIANTS.iter().copied() {
+    for kind in Kind::VARIANTS.iter().copied().filter(|kind| kind.is_public()) {
         let (_, _, code, message) = kind.row();
         let response = responses.entry(refusal_name(kind)).or_insert_with(|| {
             let mut headers = vec!["X-Request-Id"];
@@ -112,7 +112,7 @@ fn refusals() -> Map<String, Value> {
 
 /// The schemas of what stands around `data`.
 pub(super) fn envelope_schemas() -> Map<String, Value> {
-    let types: BTreeSet<_> = Kind::VARIANTS.iter().map(|kind| kind.row().1).collect();
+    let types: BTreeSet<_> = Kind::VARIANTS.iter().filter(|kind| kind.is_public()).map(|kind| kind.row().1).collect();
     let number = json!({ "type": "integer", "minimum": 0 });
     let request_id = json!({ "type": "string", "format": "uuid", "description": "Unique per request." });
     let schemas = json!({

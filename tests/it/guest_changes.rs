@@ -1,0 +1,188 @@
+//! What the platform follows of what guests do: in order, nothing skipped or repeated, for 30 days.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use engine::values;
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::house::{House, guest, id};
+use crate::support::{Answer, App, new_id, on_both};
+
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+store::statements! {
+    /// One more change.
+    FILL = "insert into guest_change (organization_id, cursor, kind, reservation_id, step_id, occurred_at) values (?1, ?2, 'message', ?3, null, ?4)";
+    /// How far they go.
+    FILLED = "insert into guest_change_cursor (organization_id, latest, latest_at) values (?1, ?2, ?3)";
+}
+
+async fn page(app: &App, organization: Uuid, query: &str) -> Answer {
+    app.platform().get(&format!("/organizations/{organization}/guest-changes{query}")).await
+}
+
+/// What a page tells: kinds, with the step where there is one.
+fn told(page: &Value) -> Vec<(String, Option<Uuid>)> {
+    let change = |item: &Value| (item["kind"].as_str().unwrap().to_owned(), (!item["stepId"].is_null()).then(|| id(&item["stepId"])));
+    page["items"].as_array().unwrap().iter().map(change).collect()
+}
+
+on_both! {
+    async fn what_guests_do_is_told_in_order(app: App) {
+        let house = House::build(&app).await;
+        let org = house.org.id;
+        assert_eq!(page(&app, org, "").await.data(), json!({ "items": [], "next": 0 }));
+        assert_eq!(page(&app, org, "?after=0").await.data(), json!({ "items": [], "next": 0 }));
+        let step = house.step("your_details", json!({})).await;
+        house.answer(step, json!({ "firstName": "Ada" })).await.data();
+        app.clock.advance(Duration::from_secs(1));
+        house.say("Hello").await.data();
+        house.submit().await.data();
+        // What is refused did not happen, and what staff do is not a guest's.
+        house.answer(step, json!({})).await.error(409);
+        house.submit().await.error(409);
+        house.say(" ").await.error(400);
+        let review = format!("/reservations/{}/precheckin", house.stay);
+        house.api.post(&format!("{review}/request-changes"), json!({ "message": "Again", "stepIds": [step] })).await.data();
+        house.submit().await.data();
+
+        let all = page(&app, org, "").await.data();
+        let kinds = [("answers_saved", Some(step)), ("message", None), ("submitted", None), ("submitted", None)];
+        let kinds = kinds.map(|(kind, step)| (kind.to_owned(), step));
+        assert_eq!((told(&all), &all["next"]), (kinds.to_vec(), &json!(4)));
+        assert_eq!(all["items"][0], json!({
+            "cursor": 1, "kind": "answers_saved", "reservationId": house.stay, "stepId": step, "occurredAt": "2026-11-21T09:30:00.001Z",
+        }));
+        assert_eq!(all["items"][1]["occurredAt"], "2026-11-21T09:30:01.001Z");
+        assert_eq!(page(&app, org, "?after=0").await.data(), all);
+        let mut after = 0;
+        for kind in &kinds {
+            let one = page(&app, org, &format!("?after={after}&limit=1")).await.data();
+            assert_eq!(told(&one), std::slice::from_ref(kind));
+            assert_eq!(one["next"], one["items"][0]["cursor"]);
+            after = one["next"].as_i64().unwrap();
+        }
+        assert_eq!(page(&app, org, &format!("?after={after}")).await.data(), json!({ "items": [], "next": after }));
+        // Another organization has an order of its own, and a stay that is gone was there.
+        let other = House::build(&app).await;
+        other.say("Hello").await.data();
+        assert_eq!(page(&app, other.org.id, "").await.data()["items"][0]["cursor"], 1);
+        house.org.delete_record("reservation", house.stay).await;
+        assert_eq!(page(&app, org, "").await.data(), all);
+    }
+
+    async fn a_cursor_that_was_never_given_is_refused(app: App) {
+        let house = House::build(&app).await;
+        house.say("Hello").await.data();
+        for after in ["2", "-1", "01", "x", "1.0", "%201", "9223372036854775808", "9999999999999999999", "99999999999999999999"] {
+            assert_eq!(page(&app, house.org.id, &format!("?after={after}")).await.issues(), ["after"], "{after}");
+        }
+        for limit in ["0", "1001", "x"] {
+            assert_eq!(page(&app, house.org.id, &format!("?limit={limit}")).await.issues(), ["limit"], "{limit}");
+        }
+        page(&app, house.org.id, "?after=1&limit=1000").await.data();
+        page(&app, new_id(), "").await.error(404);
+    }
+
+    async fn what_is_older_than_30_days_is_gone(app: App) {
+        let house = House::build(&app).await;
+        let org = house.org.id;
+        for _ in 0..2 {
+            house.say("Old").await.data();
+        }
+        app.clock.advance(10 * DAY);
+        house.say("New").await.data();
+        app.clock.advance(20 * DAY);
+        app.server.sweep_once().await;
+        assert_eq!(told(&page(&app, org, "?after=0").await.data()).len(), 3, "30 days are not over yet");
+        app.clock.advance(Duration::from_secs(1));
+        app.server.sweep_once().await;
+        for after in ["0", "1"] {
+            let gone = page(&app, org, &format!("?after={after}")).await.error(410);
+            assert_eq!((&gone["type"], &gone["code"]), (&json!("gone_error"), &json!("GONE")));
+            assert!(gone["message"].as_str().unwrap().contains("30 days"));
+        }
+        // Whoever has read the last that is gone has missed nothing; whoever begins, begins with what is kept.
+        let kept = page(&app, org, "").await.data();
+        assert_eq!((&kept["items"][0]["cursor"], &kept["next"]), (&json!(3), &json!(3)));
+        assert_eq!(page(&app, org, "?after=2").await.data(), kept);
+        app.clock.advance(10 * DAY);
+        app.server.sweep_once().await;
+        for query in ["", "?after=3"] {
+            assert_eq!(page(&app, org, query).await.data(), json!({ "items": [], "next": 3 }), "{query}");
+        }
+        page(&app, org, "?after=2").await.error(410);
+        assert_eq!(page(&app, org, "?after=4").await.issues(), ["after"]);
+        house.say("Newest").await.data();
+        assert_eq!(page(&app, org, "?after=3").await.data()["items"][0]["cursor"], 4);
+    }
+
+    async fn what_is_old_goes_a_little_at_a_time(app: App) {
+        let org = app.org().await.id;
+        let (now, service) = (app.clock.now(), app.server.service.clone());
+        let fill = service.store.write(move |tx| {
+            tx.execute(&FILLED, &values![org, 1_200_i64, now])?;
+            for cursor in 1..=1_200_i64 {
+                tx.execute(&FILL, &values![org, cursor, new_id(), now])?;
+            }
+            Ok::<_, store::Error>(())
+        });
+        fill.await.unwrap();
+        app.clock.advance(31 * DAY);
+        let now = app.clock.now();
+        for (has_more, oldest) in [(true, Some(501)), (true, Some(1_001)), (false, None)] {
+            let swept = service.store.write(move |tx| vestibule::guest::sweep(tx, now)).await.unwrap();
+            let first: Vec<Option<i64>> =
+                app.query("select min(cursor) from guest_change where organization_id = ?1", vec![org.into()], |row| row.get(0)).await;
+            assert_eq!((swept, first[0]), (has_more, oldest));
+        }
+        assert_eq!(page(&app, org, "").await.data()["next"], 1200);
+    }
+}
+
+/// Guests write through two nodes while somebody reads on: every change is read once, in its order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_skipped_or_repeated_however_many_nodes_write() {
+    const STAYS: usize = 8;
+    const MESSAGES: usize = 20;
+    let Some(app) = App::on_postgres(&[]).await else { return };
+    let second = app.second_node(&[]).await;
+    let house = House::build(&app).await;
+    let org = house.org.id;
+    let mut tokens = Vec::new();
+    for _ in 0..STAYS {
+        let stay = house.org.reservation(Some(house.flat)).await;
+        tokens.push(house.org.stay_token(stay).await);
+    }
+    let is_over = AtomicBool::new(false);
+    let write = async {
+        let guests = tokens.iter().enumerate().map(|(number, token)| {
+            let node = if number % 2 == 0 { &app } else { &second };
+            async move {
+                for _ in 0..MESSAGES {
+                    guest(node, token, Method::POST, "/messages", Some(json!({ "text": "Hello" }))).await.data();
+                }
+            }
+        });
+        futures_util::future::join_all(guests).await;
+        is_over.store(true, Ordering::SeqCst);
+    };
+    let read = async {
+        let (mut seen, mut after, mut was_over) = (Vec::new(), 0, false);
+        for node in [&app, &second].into_iter().cycle() {
+            let next = page(node, org, &format!("?after={after}&limit=7")).await.data();
+            seen.extend(next["items"].as_array().unwrap().iter().map(|item| usize::try_from(item["cursor"].as_u64().unwrap()).unwrap()));
+            after = next["next"].as_i64().unwrap();
+            if was_over && next["items"] == json!([]) {
+                break;
+            }
+            was_over = is_over.load(Ordering::SeqCst);
+        }
+        seen
+    };
+    let ((), seen) = tokio::join!(write, read);
+    assert_eq!(seen, (1..=STAYS * MESSAGES).collect::<Vec<_>>());
+}
