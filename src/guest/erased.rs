@@ -9,6 +9,8 @@ store::statements! {
     PRECHECKINS = some_of!("precheckin", "organization_id, reservation_id");
     /// What they wrote.
     MESSAGES = some_of!("guest_message", "organization_id, id");
+    /// What is known of their files. The files themselves are noted for removal when the organization is erased.
+    FILES = some_of!("guest_file", "organization_id, id");
     /// Their links.
     GUEST_LINKS = some_of!("guest_link", "organization_id, reservation_id");
 }

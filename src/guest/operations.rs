@@ -16,6 +16,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::explain::{Explanation, explain};
+use super::files;
 use super::messages::{self, Message};
 use super::precheckin::{Precheckin, StepView};
 use super::setup::{self, Setup};
@@ -199,7 +200,7 @@ fn own_reservation(context: &Context<'_, '_>) -> Result<Uuid> {
 }
 
 /// The stay whose token the caller has, and what is set up for it.
-fn own_stay(context: &mut Context<'_, '_>, language: Option<&str>) -> Result<(Stay, Arc<Setup>)> {
+pub(super) fn own_stay(context: &mut Context<'_, '_>, language: Option<&str>) -> Result<(Stay, Arc<Setup>)> {
     let id = own_reservation(context)?;
     setup::visit(context, id, language)
 }
@@ -235,6 +236,7 @@ fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
 pub(super) fn forget_stays(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute(&DELETE_GUEST_LINKS, values![reservations])?;
     super::precheckin::forget(context, reservations)?;
+    files::forget(context, reservations)?;
     messages::forget(context, reservations)
 }
 

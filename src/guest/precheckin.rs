@@ -17,6 +17,7 @@ use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use super::bounds;
+use super::files::{self, FileView, GuestFile};
 use super::setup::length_of;
 use super::stay::{Flat, Stay};
 use super::words;
@@ -60,6 +61,8 @@ pub enum PrecheckinStatus {
 pub(super) struct Asked {
     pub step: Arc<Step>,
     pub answers: Option<(Object, Moment)>,
+    /// The files that were handed in with it, oldest first.
+    pub files: Vec<GuestFile>,
 }
 
 impl Asked {
@@ -68,7 +71,8 @@ impl Asked {
     }
 
     pub(super) fn is_complete(&self) -> bool {
-        precheck::is_complete(&self.step, self.answers())
+        let documents: Vec<&str> = self.files.iter().filter_map(GuestFile::document_type).collect();
+        precheck::is_complete(&self.step, self.answers(), &documents)
     }
 }
 
@@ -91,14 +95,22 @@ impl Precheckin {
         let mut answers = answers(context, stay.id)?;
         let facts = stay.facts();
         let shown = steps.iter().filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
-        let steps = shown.map(|step| Asked { step: step.clone(), answers: answers.remove(&step.id) }).collect();
+        let shown: Vec<_> = shown.collect();
+        let takes_files = shown.iter().any(|step| step.step_type.takes_files());
+        let mut files = if takes_files { files::of_stay(context, stay.id)? } else { HashMap::new() };
+        let mut asked = |step: &Arc<Step>| Asked {
+            step: step.clone(),
+            answers: answers.remove(&step.id),
+            files: files.remove(&step.id).unwrap_or_default(),
+        };
+        let steps = shown.into_iter().map(&mut asked).collect();
         Ok(Self { is_enabled, steps, earlier: answers, submitted: submission(context, stay.id)? })
     }
 
     pub(super) fn status(&self) -> PrecheckinStatus {
         match self.submitted {
             Some((status, _)) => status,
-            None if self.steps.iter().any(|asked| asked.answers.is_some()) => PrecheckinStatus::InProgress,
+            None if self.steps.iter().any(|asked| asked.answers.is_some() || !asked.files.is_empty()) => PrecheckinStatus::InProgress,
             None => PrecheckinStatus::NotStarted,
         }
     }
@@ -119,7 +131,7 @@ impl Precheckin {
     }
 
     /// 403 where pre-check-in is off, 409 once it has been submitted.
-    fn require_open(&self) -> Result<()> {
+    pub(super) fn require_open(&self) -> Result<()> {
         if !self.is_enabled {
             return Err(Error::forbidden("Pre-check-in is switched off."));
         }
@@ -231,6 +243,12 @@ pub struct StepView {
     /// What is asked now, for additional questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<Vec<QuestionView>>,
+    /// What was handed in with it, oldest first, for document uploads and identity checks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<FileView>>,
+    /// The sorts of documents of which each has to be handed in, for the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_document_types: Option<Vec<String>>,
 }
 
 /// A question as the guest sees it.
@@ -292,6 +310,8 @@ impl Asked {
                 let shown = precheck::shown_questions(&step.questions, &answers);
                 shown.into_iter().map(|question| question_view(question, &answers, texts, language)).collect()
             }),
+            files: step.step_type.takes_files().then(|| self.files.iter().map(GuestFile::view).collect()),
+            required_document_types: step.step_type.takes_files().then(|| step.required_documents().to_vec()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a guest has handed in, for the platform that acts on it: it verifies identities, files with authorities, charges
 //! deposits, and its staff read the answers. So it also gets the settings that no public read returns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use engine::context::Context;
@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::files::{self, AddressedFile, addressed};
 use super::messages::{self, Message};
 use super::precheckin::{self, Asked, Precheckin, PrecheckinStatus};
 use super::stay::Stay;
@@ -42,6 +43,9 @@ struct SubmittedStep {
     /// As the guest sent them.
     answers: Option<Object>,
     saved_at: Option<Moment>,
+    /// What was handed in with it, for document uploads and identity checks, each with an address that is good for 10 minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<Vec<AddressedFile>>,
     settings: StepSettings,
     /// What each identity check leads to, for an identity check.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,14 +54,15 @@ struct SubmittedStep {
 }
 
 impl SubmittedStep {
-    fn new(asked: Asked, is_shown: bool) -> Self {
+    fn new(context: &Context<'_, '_>, asked: Asked, is_shown: bool) -> Result<Self> {
         let is_complete = asked.is_complete();
-        let Asked { step, answers } = asked;
+        let Asked { step, answers, files } = asked;
+        let files = step.step_type.takes_files().then(|| addressed(context, &files)).transpose()?;
         let (answers, saved_at) = answers.unzip();
         let step = Arc::unwrap_or_clone(step);
         let identity_actions =
             (step.step_type == StepType::IdentityCheck).then(|| identity_actions(step.write_only.identity_flag_policy.as_ref()));
-        Self {
+        Ok(Self {
             id: step.id,
             nickname: step.nickname.clone(),
             step_type: step.step_type,
@@ -65,9 +70,10 @@ impl SubmittedStep {
             is_complete,
             answers,
             saved_at,
+            files,
             settings: StepSettings::from(step),
             identity_actions,
-        }
+        })
     }
 }
 
@@ -79,16 +85,23 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
     let status = precheckin.status();
     let Precheckin { steps, earlier, submitted, .. } = precheckin;
     let mut earlier_steps = Vec::new();
+    let mut files = files::of_stay(context, reservation)?;
+    files.retain(|id, _| steps.iter().all(|asked| asked.step.id != *id));
+    let mut earlier: HashMap<_, _> = earlier.into_iter().map(|(id, answers)| (id, Some(answers))).collect();
+    for id in files.keys() {
+        earlier.entry(*id).or_insert(None);
+    }
     for (id, answers) in earlier {
-        earlier_steps.extend(precheck::one(context, id)?.map(|step| Asked { step: Arc::new(step), answers: Some(answers) }));
+        let files = files.remove(&id).unwrap_or_default();
+        earlier_steps.extend(precheck::one(context, id)?.map(|step| Asked { step: Arc::new(step), answers, files }));
     }
     earlier_steps.sort_by_key(|asked| asked.step.created_at);
-    let shown = steps.into_iter().map(|asked| SubmittedStep::new(asked, true));
-    let earlier = earlier_steps.into_iter().map(|asked| SubmittedStep::new(asked, false));
+    let shown = steps.into_iter().map(|asked| (asked, true));
+    let earlier = earlier_steps.into_iter().map(|asked| (asked, false));
     Ok(Submission {
         status,
         submitted_at: submitted.map(|(_, at)| at),
-        steps: shown.chain(earlier).collect(),
+        steps: shown.chain(earlier).map(|(asked, is_shown)| SubmittedStep::new(context, asked, is_shown)).collect::<Result<_>>()?,
         messages: messages::latest(context, reservation)?,
     })
 }

@@ -335,6 +335,8 @@ mod tests {
             description: None,
             agreement_text: None,
             questions: questions.map(|numbers| numbers.iter().map(question).collect()),
+            files: None,
+            required_document_types: None,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use engine::error::{Issue, PathSegment};
+use engine::field::folded;
 use engine::operation::Object;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -13,9 +14,13 @@ use super::step::{Step, StepType};
 /// Characters in a text at the most.
 const TEXT_LENGTH: usize = 6000;
 
-/// Whether a guest has done what a step asks.
+/// Whether a guest has done what a step asks; `documents` are the sorts of the files that were handed in with it.
 #[must_use]
-pub fn is_complete(step: &Step, answers: Option<&Object>) -> bool {
+pub fn is_complete(step: &Step, answers: Option<&Object>, documents: &[&str]) -> bool {
+    let required = step.required_documents();
+    if !required.is_empty() {
+        return are_all_there(required, documents);
+    }
     let Some(answers) = answers else { return false };
     match step.step_type {
         StepType::AdditionalQuestions => {
@@ -24,6 +29,12 @@ pub fn is_complete(step: &Step, answers: Option<&Object>) -> bool {
         StepType::Agreement => answers.get("isAccepted") == Some(&Value::Bool(true)),
         _ => true,
     }
+}
+
+/// Whether each sort of document that is required is there, whatever its letters and the blanks around it.
+fn are_all_there(required: &[String], documents: &[&str]) -> bool {
+    let there: HashSet<String> = documents.iter().map(|sort| folded(sort)).collect();
+    required.iter().all(|sort| there.contains(&folded(sort)))
 }
 
 /// The questions that are asked, given what has been answered. An answer to a question that is not asked shows nothing.
@@ -177,11 +188,24 @@ mod tests {
     #[test]
     fn an_agreement_is_complete_when_it_is_accepted() {
         let step = step(StepType::Agreement, Vec::new());
-        assert!(!is_complete(&step, None));
-        assert!(!is_complete(&step, Some(&object(json!({})))));
-        assert!(!is_complete(&step, Some(&object(json!({ "isAccepted": false })))));
-        assert!(is_complete(&step, Some(&object(json!({ "isAccepted": true, "signature": "Ada" })))));
+        assert!(!is_complete(&step, None, &[]));
+        assert!(!is_complete(&step, Some(&object(json!({}))), &[]));
+        assert!(!is_complete(&step, Some(&object(json!({ "isAccepted": false }))), &[]));
+        assert!(is_complete(&step, Some(&object(json!({ "isAccepted": true, "signature": "Ada" }))), &[]));
         assert_eq!(issues(&step, &object(json!({ "isAccepted": "yes" }))).len(), 1);
+    }
+
+    #[test]
+    fn documents_that_are_required_have_to_be_there_and_are_enough() {
+        for step_type in [StepType::DocumentUpload, StepType::IdentityCheck, StepType::YourDetails] {
+            let mut step = step(step_type, Vec::new());
+            let saved = object(json!({}));
+            assert!(!is_complete(&step, None, &["Passport"]) && is_complete(&step, Some(&saved), &[]), "none is required");
+            step.write_only.required_document_types = Some(vec!["Passport ".into(), "VISA".into()]);
+            let takes_files = step_type.takes_files();
+            assert_eq!(is_complete(&step, Some(&saved), &["passport"]), !takes_files);
+            assert_eq!(is_complete(&step, None, &[" visa", "other", "PASSPORT"]), takes_files);
+        }
     }
 
     #[test]
@@ -194,10 +218,10 @@ mod tests {
         let key = |number: usize| id(number).to_string();
         let fine = json!({ key(1): { "optionIds": [id(10)] }, key(2): { "optionIds": [id(20), id(22)] }, key(3): { "text": "at noon" } });
         assert_eq!(issues(&step, &object(fine.clone())), []);
-        assert!(is_complete(&step, Some(&object(fine))));
+        assert!(is_complete(&step, Some(&object(fine)), &[]));
         let partial = json!({ key(1): null, key(2): { "optionIds": [] }, key(3): { "text": " " } });
         assert_eq!(issues(&step, &object(partial.clone())), []);
-        assert!(!is_complete(&step, Some(&object(partial))));
+        assert!(!is_complete(&step, Some(&object(partial)), &[]));
         let wrong = json!({
             key(1): { "optionIds": [id(10), id(20)] }, key(2): { "text": "both" }, key(3): { "text": 5, "colour": 1 }, key(4): {}, "x": {},
         });

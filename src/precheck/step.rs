@@ -40,6 +40,12 @@ pub enum StepType {
 }
 
 impl StepType {
+    /// Whether guests hand in files with it.
+    #[must_use]
+    pub const fn takes_files(self) -> bool {
+        matches!(self, Self::DocumentUpload | Self::IdentityCheck)
+    }
+
     /// Whether a submission of it can be held for staff review (spec: isManualReviewEnabled).
     #[must_use]
     pub const fn is_reviewable(self) -> bool {
@@ -412,6 +418,12 @@ impl Step {
             ("esignBSubtitleMlTextId", agreement.esign_b_subtitle_ml_text_id),
             ("guestDescriptionMlTextId", self.write_only.guest_description_ml_text_id),
         ]
+    }
+
+    /// The sorts of documents that have to be handed in; none where the step takes none.
+    #[must_use]
+    pub fn required_documents(&self) -> &[String] {
+        if self.step_type.takes_files() { self.write_only.required_document_types.as_deref().unwrap_or_default() } else { &[] }
     }
 
     /// The payment accounts a step names.

@@ -21,6 +21,7 @@ pub(crate) use facets::facets;
 pub use facets::fill;
 pub(crate) use gone::{Linking, OnGone};
 pub use kind::{Device, Guest, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus};
+pub(crate) use photos::Signer;
 pub use photos::{FilesUrl, PhotoAddress, Photos};
 pub(crate) use reads::{basis, list_of};
 pub(crate) use sets::{all_exist, link_to, record_names};

@@ -30,6 +30,7 @@ pub mod pipeline;
 pub mod server;
 pub mod summaries;
 pub mod surface;
+pub mod uploads;
 
 pub use store;
 

@@ -20,6 +20,7 @@ pub use crate::context::Touches;
 use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
 use crate::kit::Kit;
+use crate::uploads::TakesFile;
 pub use arguments::Arguments;
 pub use shape::Shape;
 
@@ -199,6 +200,8 @@ pub struct Operation {
     pub paging: Option<PageLimits>,
     /// Whether it keeps what is sent for somebody else, numbers past double precision included.
     pub keeps_numbers: bool,
+    /// The file that comes with it, where one does: its body is a form of several parts then.
+    pub file: Option<TakesFile>,
     /// The greatest body in bytes.
     pub body_limit: usize,
     /// How long it may take.
@@ -255,6 +258,7 @@ impl Operation {
             touches: Touches::Configuration,
             paging: None,
             keeps_numbers: false,
+            file: None,
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
             rules: None,
@@ -392,6 +396,15 @@ impl Declaration {
     pub fn bulk(mut self, body_limit: usize, patience: Duration) -> Self {
         self.0.body_limit = body_limit;
         self.0.patience = patience;
+        self
+    }
+
+    /// Comes with a file, as `multipart/form-data`, the other fields of its body as texts beside it. The file is kept before the
+    /// function runs, which finds it in its input as [`crate::uploads::Received`]; it is removed where the function refuses.
+    #[must_use]
+    pub fn takes_file(mut self, file: TakesFile) -> Self {
+        self.0.file = Some(file);
+        self.0.is_tool = false;
         self
     }
 
