@@ -190,6 +190,7 @@ on_both! {
         let visa = hand_in(&house, step, "4.pdf", Some(" Visa"), PDF).await.data();
         house.answer(free, json!({})).await.data();
         assert!(is_complete(step).await && is_complete(free).await, "none is required of the other");
+        assert_eq!(house.handed_in().await["steps"][0]["settings"]["requiredDocumentTypes"], json!(["Passport", "visa "]));
         house.submit().await.data();
         hand_in(&house, step, "5.jpg", None, JPEG).await.error(409);
         house.guest(Method::DELETE, &format!("/steps/{step}/files/{}", id(&visa["id"])), None).await.error(409);
