@@ -155,7 +155,7 @@ impl Signer {
     }
 
     fn mac(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
-        parts.iter().fold(self.0.clone(), |mac, part| mac.chain_update(part))
+        parts.iter().fold(self.0.clone(), Hmac::chain_update)
     }
 }
 

@@ -151,9 +151,16 @@ fn find(tx: &mut Transaction<'_>, organization: Uuid, file: Uuid) -> Result<Opti
 
 /// What a browser is to do with a file: show it, or keep it under its name.
 fn disposition(name: &str, is_shown: bool) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let encoded: String =
-        name.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect();
+    let mut encoded = String::with_capacity(3 * name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push('%');
+            let digits = [byte >> 4, byte & 15].map(|digit| char::from_digit(u32::from(digit), 16));
+            encoded.extend(digits.into_iter().flatten().map(|digit| digit.to_ascii_uppercase()));
+        }
+    }
     format!("{}; filename*=UTF-8''{encoded}", if is_shown { "inline" } else { "attachment" })
 }
 

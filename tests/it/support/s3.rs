@@ -103,13 +103,13 @@ async fn answer(State(shared): State<Arc<Mutex<Inside>>>, request: Request<Body>
             inside.calls.push("remove");
             let body = String::from_utf8(body).unwrap();
             let keys = body.split("<Key>").skip(1).map(|rest| rest.split("</Key>").next().unwrap());
-            let gone: String = keys
+            let gone: Vec<String> = keys
                 .map(|key| {
                     inside.objects.remove(key);
                     format!("<Deleted><Key>{key}</Key></Deleted>")
                 })
                 .collect();
-            xml(format!("<DeleteResult>{gone}</DeleteResult>"))
+            xml(format!("<DeleteResult>{}</DeleteResult>", gone.concat()))
         }
         (Method::DELETE, Some(upload), _) => {
             inside.calls.push("give up");
@@ -122,7 +122,7 @@ async fn answer(State(shared): State<Arc<Mutex<Inside>>>, request: Request<Body>
             let behind = query.get("continuation-token").map_or("", String::as_str);
             let keys = inside.objects.iter().filter(|(key, _)| key.starts_with(prefix) && key.as_str() > behind);
             let page: Vec<(&String, &Vec<u8>)> = keys.take(PAGE).collect();
-            let contents: String = page
+            let contents: Vec<String> = page
                 .iter()
                 .map(|(key, bytes)| {
                     let size = bytes.len();
@@ -131,7 +131,7 @@ async fn answer(State(shared): State<Arc<Mutex<Inside>>>, request: Request<Body>
                 .collect();
             let next =
                 page.last().filter(|_| page.len() == PAGE).map(|(key, _)| format!("<NextContinuationToken>{key}</NextContinuationToken>"));
-            xml(format!("<ListBucketResult>{contents}{}</ListBucketResult>", next.unwrap_or_default()))
+            xml(format!("<ListBucketResult>{}{}</ListBucketResult>", contents.concat(), next.unwrap_or_default()))
         }
         (Method::GET, ..) => {
             inside.calls.push("get");

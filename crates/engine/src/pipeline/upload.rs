@@ -205,7 +205,7 @@ impl Reader<'_> {
     async fn keep(&mut self, mut part: Field<'_>) -> Result<Option<Received>> {
         let name = file_name(part.file_name());
         let TakesFile { most, kind, kinds, .. } = *self.takes;
-        let (mut head, mut size) = (BytesMut::new(), 0_u64);
+        let mut head = BytesMut::new();
         // Until there are as many first bytes as it takes to tell what it is.
         let head_is_whole = loop {
             match self.piece(&mut part).await? {
@@ -216,11 +216,19 @@ impl Reader<'_> {
                 break true;
             }
         };
-        size += length(&head);
-        let Some(content_type) = kind(&head[..head.len().min(HEAD)]) else {
-            self.refuse_file(if size == 0 { "is empty".into() } else { format!("is not {kinds}") });
-            self.pass_over(part).await?;
-            return Ok(None);
+        let mut size = length(&head);
+        let too_large = || format!("is larger than {} MiB", most >> 20);
+        let content_type = match kind(&head[..head.len().min(HEAD)]) {
+            Some(content_type) if size <= most => content_type,
+            told => {
+                self.refuse_file(match told {
+                    Some(_) => too_large(),
+                    None if size == 0 => "is empty".into(),
+                    None => format!("is not {kinds}"),
+                });
+                self.pass_over(part).await?;
+                return Ok(None);
+            }
         };
         let mut writing = self.files.create(&self.key).await.map_err(Error::unavailable)?;
         writing.append(head.freeze()).await.map_err(Error::unavailable)?;
@@ -228,7 +236,7 @@ impl Reader<'_> {
             size += length(&piece);
             if size > most {
                 drop(writing);
-                self.refuse_file(format!("is larger than {} MiB", most >> 20));
+                self.refuse_file(too_large());
                 self.pass_over(part).await?;
                 return Ok(None);
             }
