@@ -96,6 +96,13 @@ pub struct ServeFlags {
     /// Where photos of reviews are whose key is no address itself; without it those are 404.
     #[arg(long, env = "VESTIBULE_FILES_URL", value_name = "URL", value_parser = files_url)]
     pub files_url: Option<String>,
+    /// Where files are kept that guests hand in: `file:///…`, or `s3://BUCKET/PREFIX` with the usual `AWS_…` variables [default:
+    /// beside a SQLite database; with PostgreSQL none, and files are not taken].
+    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL")]
+    pub uploads_url: Option<String>,
+    /// How long files of guests are kept after check-out.
+    #[arg(long, env = "VESTIBULE_UPLOAD_RETENTION", default_value = "720h", value_parser = duration)]
+    pub upload_retention: Duration,
     /// A LibreTranslate-compatible service; without one nothing is machine-translated.
     #[arg(long, env = "VESTIBULE_TRANSLATOR_URL", value_name = "URL", value_parser = translator_url)]
     pub translator_url: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ pub use engine::server::Limits;
 use engine::server::accept;
 use engine::summaries;
 use engine::surface::{self, Metrics};
+use engine::uploads::Uploads;
+use files::Files;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -26,7 +29,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::app::app;
 use crate::config::{DatabaseFlags, ServeFlags};
 use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
-use crate::guest;
+use crate::guest::{self, UploadRetention};
 use crate::manuals::StockPhotos;
 use crate::platform;
 use crate::records::{self, FilesUrl, Photos};
@@ -67,6 +70,7 @@ impl Server {
         let limits = Limits { connections_per_address: NonZeroUsize::new(flags.connections_per_address), ..limits };
         let (platform_keys, translator_key) = (flags.platform_keys()?, flags.translator_key()?);
         let (stock_photos_key, redis_url) = (flags.stock_photos_key()?, flags.redis_url()?);
+        let uploads = uploads(flags.uploads_url.as_deref(), &flags.database.url()?)?;
         let store = open(&flags.database).await?;
         let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -79,6 +83,8 @@ impl Server {
         let parts = Parts::default().with(targets.clone()).with(ReconnectDelay(flags.device_reconnect_delay));
         let parts = flags.files_url.into_iter().fold(parts, |parts, url| parts.with(FilesUrl(url)));
         let parts = stock_photos.into_iter().fold(parts, Parts::with);
+        let parts = parts.with(UploadRetention(flags.upload_retention));
+        let parts = uploads.into_iter().fold(parts, |parts, files| parts.with(Uploads::new(files)));
         let settings = Settings { platform_keys, idempotency_retention: flags.idempotency_retention };
         let rate_limits = RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second);
         let rate_limits = redis_url.iter().try_fold(rate_limits, |limits, url| limits.shared_in(url))?;
@@ -107,11 +113,12 @@ impl Server {
         let dispatcher = Dispatcher::new(means.clone(), Arc::new(Payloads(service.clone())), authority.transpose()?.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, translator_key)).transpose()?;
         let timekeeper = Timekeeper::new(service.clone());
-        let (swept, kept) = ((service.clone(), means.clone()), metrics.clone());
+        let (swept, kept, keeper) = ((service.clone(), means.clone()), metrics.clone(), service.clone());
         let mut background = vec![
             begin(&service, "webhooks", stop.token(), move |stop| dispatcher.clone().run(stop)),
             begin(&service, "sweep", stop.token(), move |stop| sweep(swept.0.clone(), swept.1.clone(), stop)),
             begin(&service, "metrics", stop.token(), move |stop| kept.clone().keep(stop)),
+            begin(&service, "uploads", stop.token(), move |stop| guest::keep_files(keeper.clone(), stop)),
             begin(&service, "timers", stop.token(), move |stop| timekeeper.clone().run(stop)),
         ];
         if let Some(translator) = translator {
@@ -130,6 +137,7 @@ impl Server {
 
     /// Does away with what time has ended, as is done once a minute.
     pub async fn sweep_once(&self) {
+        guest::sweep_files(&self.service).await;
         sweep_once(&self.service, &self.means).await;
     }
 
@@ -151,6 +159,17 @@ impl Server {
             tracing::warn!(%error, "the write-ahead log stays beside the database");
         }
     }
+}
+
+/// Where files are kept that guests hand in: where it is said, else beside a SQLite database.
+fn uploads(given: Option<&str>, database_url: &str) -> Result<Option<Files>, String> {
+    if let Some(url) = given.filter(|url| !url.is_empty()) {
+        return Files::open(url).map(Some).map_err(|error| format!("--uploads-url: {error}"));
+    }
+    let Some(path) = database_url.strip_prefix("sqlite:") else { return Ok(None) };
+    // Nobody has asked for it, so that it cannot be had ends nothing.
+    let files = Files::in_directory(Path::new(&format!("{path}.uploads")));
+    Ok(files.inspect_err(|error| tracing::warn!(%error, "files of guests are not taken")).ok())
 }
 
 /// Opens the database, bringing it to this version first.

@@ -32,7 +32,7 @@ use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 use crate::records::Kind;
-pub use derive::{Change, Derived, Timer, derive, has_timers};
+pub use derive::{Change, Derived, Timer, check_out, derive, has_timers};
 pub(crate) use document::{parameters, schemas, webhooks};
 pub use outbox::{Happening, enqueue};
 pub use payload::Payloads;

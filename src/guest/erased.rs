@@ -15,6 +15,8 @@ store::statements! {
     CHANGES = some_of!("guest_change", "organization_id, cursor");
     /// How far that goes.
     CHANGE_CURSORS = some_of!("guest_change_cursor", "organization_id");
+    /// What is known of their files. The files themselves are noted for removal when the organization is erased.
+    FILES = some_of!("guest_file", "organization_id, id");
     /// Their links.
     GUEST_LINKS = some_of!("guest_link", "organization_id, reservation_id");
 }

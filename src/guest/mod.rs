@@ -6,6 +6,7 @@ mod changes;
 mod decision;
 mod erased;
 mod explain;
+mod files;
 mod link;
 mod manuals;
 mod markdown;
@@ -25,6 +26,8 @@ use engine::chapter::Chapter;
 use crate::records::{Kind, OnGone, OnRelinked};
 pub use bounds::is_reached;
 pub use changes::sweep;
+pub use files::FileView;
+pub(crate) use files::{UploadRetention, remove_folder as remove_files_of, run as keep_files, sweep as sweep_files};
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
 pub(crate) use operations::{stay_token, stay_url};
@@ -35,14 +38,17 @@ pub use view::{GuestView, language_of};
 /// What guests see and hand in.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
-        let of_modules = [operations::operations(), progress::operations(), review::operations(), changes::operations()];
+        let of_modules =
+            [operations::operations(), files::operations(), progress::operations(), review::operations(), changes::operations()];
         of_modules.into_iter().flatten().collect()
     },
     statements: || {
-        let of_guests = [changes::STATEMENTS, link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS];
-        [of_guests.concat(), [precheckin::STATEMENTS, progress::STATEMENTS, review::STATEMENTS].concat()].concat()
+        let of_guests = [changes::STATEMENTS, link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS].concat();
+        let of_steps = [precheckin::STATEMENTS, progress::STATEMENTS, review::STATEMENTS].concat();
+        [of_guests, of_steps, files::statements()].concat()
     },
     erased: erased::STATEMENTS,
+    routes: Some(files::routes),
     lists: |lists| {
         lists.add(OnGone(|context, kind, ids| match kind {
             Kind::Reservation => operations::forget_stays(context, ids),

@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::changes::{self, ChangeKind};
 use super::explain::{Explanation, explain};
+use super::files;
 use super::messages::{self, Message};
 use super::precheckin::{Precheckin, StepView};
 use super::setup::{self, Setup};
@@ -207,7 +208,7 @@ fn own_reservation(context: &Context<'_, '_>) -> Result<Uuid> {
 }
 
 /// The stay whose token the caller has, and what is set up for it.
-fn own_stay(context: &mut Context<'_, '_>, language: Option<&str>) -> Result<(Stay, Arc<Setup>)> {
+pub(super) fn own_stay(context: &mut Context<'_, '_>, language: Option<&str>) -> Result<(Stay, Arc<Setup>)> {
     let id = own_reservation(context)?;
     setup::visit(context, id, language)
 }
@@ -247,6 +248,7 @@ fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
 pub(super) fn forget_stays(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute(&DELETE_GUEST_LINKS, values![reservations])?;
     super::precheckin::forget(context, reservations)?;
+    files::forget(context, reservations)?;
     messages::forget(context, reservations)
 }
 

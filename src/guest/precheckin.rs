@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::acceptance::Acceptance;
 use super::bounds;
 use super::decision::{Hold, Submitted};
+use super::files::{self, FileView, GuestFile};
 use super::progress::{self, Progress, ProgressStatus};
 use super::setup::{Setup, length_of};
 use super::stay::{Flat, Stay};
@@ -76,12 +77,29 @@ pub(super) struct Saved {
     pub acceptance: Option<Acceptance>,
 }
 
+/// What there is of a step of a stay.
+#[derive(Default)]
+pub(super) struct Given {
+    /// What the guest saved.
+    pub saved: Option<Saved>,
+    /// The files that were handed in with it, oldest first.
+    pub files: Vec<GuestFile>,
+    /// How it stands, where another system carries it out and has said so.
+    pub progress: Option<Progress>,
+}
+
+impl Given {
+    /// Whether any of it is from the guest.
+    pub(super) fn is_of_guest(&self) -> bool {
+        self.saved.is_some() || !self.files.is_empty()
+    }
+}
+
 /// A step that a stay gets, and what its guest has answered.
 pub(super) struct Asked {
     pub step: Arc<Step>,
-    pub answers: Option<Saved>,
-    /// How it stands, where another system carries it out and has said so.
-    pub progress: Option<Progress>,
+    /// What there is of it.
+    pub given: Given,
     /// How many guests come besides the one who booked, where that is known.
     others: Option<u32>,
     /// What keeps the guest from saving it.
@@ -90,20 +108,21 @@ pub(super) struct Asked {
 
 impl Asked {
     /// A step of a stay. What was said of it counts while it is one that others carry out.
-    pub(super) fn new(step: Arc<Step>, answers: Option<Saved>, progress: Option<Progress>, stay: &Stay, hold: Hold) -> Self {
-        let progress = progress.filter(|_| step.is_carried_out_elsewhere());
-        Self { step, answers, progress, others: stay.others(), hold }
+    pub(super) fn new(step: Arc<Step>, mut given: Given, stay: &Stay, hold: Hold) -> Self {
+        given.progress = given.progress.filter(|_| step.is_carried_out_elsewhere());
+        Self { step, given, others: stay.others(), hold }
     }
 
     pub(super) fn answers(&self) -> Option<&Object> {
-        self.answers.as_ref().map(|saved| &saved.answers)
+        self.given.saved.as_ref().map(|saved| &saved.answers)
     }
 
     /// Whether it is done: as another system says, where it has said anything, else as what the guest gave says.
     pub(super) fn is_complete(&self) -> bool {
-        match &self.progress {
+        let documents: Vec<&str> = self.given.files.iter().filter_map(GuestFile::document_type).collect();
+        match &self.given.progress {
             Some(progress) => progress.status == ProgressStatus::Completed,
-            None => precheck::is_complete(&self.step, self.answers(), self.others),
+            None => precheck::is_complete(&self.step, self.answers(), &documents, self.others),
         }
     }
 
@@ -127,10 +146,8 @@ pub(super) struct Precheckin {
     pub is_enabled: bool,
     /// The steps the stay gets, in guest order.
     pub steps: Vec<Asked>,
-    /// What was answered to steps that the stay no longer gets.
-    pub earlier: HashMap<Uuid, Saved>,
-    /// What was said of steps that the stay does not get.
-    pub said: HashMap<Uuid, Progress>,
+    /// What there is of steps that the stay does not get, or no longer.
+    pub earlier: HashMap<Uuid, Given>,
     /// How long the stay is.
     nights: i64,
     /// What has become of it, once it was submitted.
@@ -141,23 +158,27 @@ impl Precheckin {
     /// Reads what was answered; `steps` are those that reach the flat, as [`reaching`] has them.
     pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay, steps: &[Arc<Step>]) -> Result<Self> {
         let is_enabled = !stay.is_cancelled() && stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
-        let (mut answers, mut said) = handed_in(context, stay.id)?;
+        let mut given = handed_in(context, stay.id)?;
         let facts = stay.facts();
         let shown = steps.iter().filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
+        let shown: Vec<_> = shown.collect();
+        if shown.iter().any(|step| step.step_type.takes_files()) {
+            add_files(context, stay.id, &mut given)?;
+        }
         let submitted = submission(context, stay.id)?;
         let asked = |step: &Arc<Step>| {
             let hold = Hold::of(submitted.as_ref(), step.id);
-            Asked::new(step.clone(), answers.remove(&step.id), said.remove(&step.id), stay, hold)
+            Asked::new(step.clone(), given.remove(&step.id).unwrap_or_default(), stay, hold)
         };
-        let steps = shown.map(asked).collect();
+        let steps = shown.into_iter().map(asked).collect();
         let nights = precheck::days(facts.check_in, facts.check_out);
-        Ok(Self { is_enabled, steps, earlier: answers, said, nights, submitted })
+        Ok(Self { is_enabled, steps, earlier: given, nights, submitted })
     }
 
     pub(super) fn status(&self) -> PrecheckinStatus {
         match &self.submitted {
             Some(submitted) => submitted.status,
-            None if self.steps.iter().any(|asked| asked.answers.is_some()) => PrecheckinStatus::InProgress,
+            None if self.steps.iter().any(|asked| asked.given.is_of_guest()) => PrecheckinStatus::InProgress,
             None => PrecheckinStatus::NotStarted,
         }
     }
@@ -184,7 +205,7 @@ impl Precheckin {
 
     /// 403 where pre-check-in is off, 409 once it has been submitted; while changes are requested, 409 for a step that stays
     /// as it is.
-    fn require_open(&self, step: Option<Uuid>) -> Result<()> {
+    pub(super) fn require_open(&self, step: Option<Uuid>) -> Result<()> {
         if !self.is_enabled {
             return Err(Error::forbidden("Pre-check-in is switched off."));
         }
@@ -199,7 +220,7 @@ impl Precheckin {
 
     /// Bytes of all that was answered.
     fn held(&self) -> u64 {
-        let earlier = self.earlier.values().map(|saved| &saved.answers);
+        let earlier = self.earlier.values().filter_map(|given| given.saved.as_ref()).map(|saved| &saved.answers);
         self.steps.iter().filter_map(Asked::answers).chain(earlier).map(length_of).sum()
     }
 
@@ -234,7 +255,7 @@ impl Precheckin {
         let noted = acceptance.as_ref().map(store::Value::json).transpose()?.unwrap_or(store::Value::Null);
         context.execute(&PUT_ANSWER, values![stay.id, step, now, store::Value::json(&answers)?, noted])?;
         precheck::mark_used(context, step)?;
-        asked.answers = Some(Saved { answers, saved_at: now, acceptance });
+        asked.given.saved = Some(Saved { answers, saved_at: now, acceptance });
         Ok(())
     }
 
@@ -280,21 +301,29 @@ pub(super) fn sort<S: Borrow<Step>>(steps: &mut [S], portal: Option<&Portal>) {
     steps.sort_by(|one, other| precheck::compare(&key(one.borrow()), &key(other.borrow()), is_automatic));
 }
 
-/// What is saved of a stay, and what was said of its steps, by step.
-fn handed_in(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<(HashMap<Uuid, Saved>, HashMap<Uuid, Progress>)> {
-    let (mut answers, mut said) = (HashMap::new(), HashMap::new());
+/// What is saved of a stay, and what was said of its steps, by step; the files stand elsewhere.
+fn handed_in(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HashMap<Uuid, Given>> {
+    let mut given = HashMap::<Uuid, Given>::new();
     for row in context.rows(&ANSWERS, values![reservation])? {
-        let step = row.get(0)?;
+        let of_step = given.entry(row.get(0)?).or_default();
         if row.get(4)? {
             let Json(progress) = row.get(1)?;
-            said.insert(step, progress);
+            of_step.progress = Some(progress);
         } else {
-            let (Json(given), acceptance): (_, Option<Json<Acceptance>>) = (row.get(1)?, row.get(3)?);
+            let (Json(answers), acceptance): (_, Option<Json<Acceptance>>) = (row.get(1)?, row.get(3)?);
             let acceptance = acceptance.map(|Json(acceptance)| acceptance);
-            answers.insert(step, Saved { answers: given, saved_at: Moment(row.get(2)?), acceptance });
+            of_step.saved = Some(Saved { answers, saved_at: Moment(row.get(2)?), acceptance });
         }
     }
-    Ok((answers, said))
+    Ok(given)
+}
+
+/// Adds the files of a stay to what there is of its steps.
+pub(super) fn add_files(context: &mut Context<'_, '_>, reservation: Uuid, given: &mut HashMap<Uuid, Given>) -> Result<()> {
+    for (step, files) in files::of_stay(context, reservation)? {
+        given.entry(step).or_default().files = files;
+    }
+    Ok(())
 }
 
 /// What has become of a stay's pre-check-in, once it was submitted.
@@ -353,6 +382,12 @@ pub struct StepView {
     /// How it stands with the system that carries it out, where that has said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
+    /// What was handed in with it, oldest first, for document uploads and identity checks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<FileView>>,
+    /// The sorts of documents of which each has to be handed in, for the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_document_types: Option<Vec<String>>,
 }
 
 /// A question as the guest sees it.
@@ -434,15 +469,17 @@ impl Asked {
             is_complete: self.is_complete(),
             is_open: self.is_open(),
             description: texts.of(step.write_only.guest_description_ml_text_id),
-            agreement_text: agreement_text(step, texts),
             answers: self.answers().filter(|_| questions.is_none()).cloned(),
+            agreement_text: agreement_text(step, texts),
             questions,
             required_fields: (of_type(StepType::YourDetails) || of_type(StepType::OtherGuests)).then(required),
             expected_guests: of_type(StepType::OtherGuests).then_some(self.others),
             is_signature_required: of_type(StepType::Agreement).then(|| step.is_signature_required()),
             deposit: self.deposit(setup, nights),
             fees,
-            progress: self.progress.clone(),
+            progress: self.given.progress.clone(),
+            files: step.step_type.takes_files().then(|| self.given.files.iter().map(GuestFile::view).collect()),
+            required_document_types: step.step_type.takes_files().then(|| step.required_documents().to_vec()),
         }
     }
 }

@@ -19,8 +19,8 @@ use store::Row;
 use uuid::Uuid;
 
 use super::decision::{Decision, Submitted};
-use super::precheckin::{self, Asked, OptionView, Precheckin, PrecheckinStatus, QuestionView, Saved, linked_texts};
-use super::progress::Progress;
+use super::files::{AddressedFile, addressed};
+use super::precheckin::{self, Asked, Given, OptionView, Precheckin, PrecheckinStatus, QuestionView, linked_texts};
 use super::setup;
 use super::stay::Stay;
 use super::submission::answered_earlier;
@@ -162,13 +162,16 @@ struct ReviewedStep {
     /// Whether the guest may save it now.
     is_open: bool,
     /// What the guest gave; null where nothing is saved.
-    answers: Option<Given>,
+    answers: Option<GivenAnswers>,
+    /// What was handed in with it, for document uploads and identity checks, each with an address that is good for 10 minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<Vec<AddressedFile>>,
 }
 
 /// What a guest gave in a step.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Given {
+enum GivenAnswers {
     /// To additional questions, those that are asked, in their order.
     Questions(Vec<ReviewedQuestion>),
     /// To any other step, as it was saved.
@@ -215,13 +218,14 @@ impl PrecheckinSubmission {
 }
 
 impl ReviewedStep {
-    fn new(asked: &Asked, is_shown: bool, texts: &translations::Texts) -> Self {
+    fn new(context: &Context<'_, '_>, asked: &Asked, is_shown: bool, texts: &translations::Texts) -> Result<Self> {
+        let files = asked.step.step_type.takes_files().then(|| addressed(context, &asked.given.files)).transpose()?;
         let questions = asked.questions(texts, ENGLISH);
         let answers = asked.answers().map(|answers| match questions {
-            Some(questions) => Given::Questions(questions.into_iter().map(ReviewedQuestion::from).collect()),
-            None => Given::Fields(answers.clone()),
+            Some(questions) => GivenAnswers::Questions(questions.into_iter().map(ReviewedQuestion::from).collect()),
+            None => GivenAnswers::Fields(answers.clone()),
         });
-        Self {
+        Ok(Self {
             id: asked.step.id,
             step_type: asked.step.step_type,
             title: asked.title(texts, ENGLISH),
@@ -229,7 +233,8 @@ impl ReviewedStep {
             is_complete: asked.is_complete(),
             is_open: asked.is_open(),
             answers,
-        }
+            files,
+        })
     }
 }
 
@@ -324,22 +329,18 @@ fn read(context: &mut Context<'_, '_>, input: ById) -> Result<ReviewedSubmission
     let (stay, setup) = setup::visit(context, input.id, Some(ENGLISH))?;
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     let status = precheckin.status();
-    let Precheckin { steps, earlier, said, submitted, .. } = precheckin;
-    let earlier = earlier_within_reach(context, &stay, earlier, said)?;
+    let Precheckin { steps, earlier, submitted, .. } = precheckin;
+    let earlier = earlier_within_reach(context, &stay, &steps, earlier)?;
     let texts = translations::texts(context, earlier.iter().flat_map(|asked| linked_texts(&asked.step)), ENGLISH)?;
-    let shown = steps.iter().map(|asked| ReviewedStep::new(asked, true, &setup.texts));
-    let earlier = earlier.iter().map(|asked| ReviewedStep::new(asked, false, &texts));
-    Ok(ReviewedSubmission { steps: shown.chain(earlier).collect(), item: PrecheckinSubmission::of(&stay, status, submitted) })
+    let shown = steps.iter().map(|asked| ReviewedStep::new(context, asked, true, &setup.texts));
+    let earlier = earlier.iter().map(|asked| ReviewedStep::new(context, asked, false, &texts));
+    let steps = shown.chain(earlier).collect::<Result<_>>()?;
+    Ok(ReviewedSubmission { steps, item: PrecheckinSubmission::of(&stay, status, submitted) })
 }
 
 /// The steps that were answered and are no longer shown, as far as the caller may know of them.
-fn earlier_within_reach(
-    context: &mut Context<'_, '_>,
-    stay: &Stay,
-    answers: HashMap<Uuid, Saved>,
-    said: HashMap<Uuid, Progress>,
-) -> Result<Vec<Asked>> {
-    let mut earlier = answered_earlier(context, stay, answers, said)?;
+fn earlier_within_reach(context: &mut Context<'_, '_>, stay: &Stay, shown: &[Asked], given: HashMap<Uuid, Given>) -> Result<Vec<Asked>> {
+    let mut earlier = answered_earlier(context, stay, shown, given)?;
     let steps: Vec<Step> = earlier.iter().map(|asked| Step::clone(&asked.step)).collect();
     let visible = precheck::visible_ids(context, &steps)?;
     earlier.retain(|asked| visible.contains(&asked.step.id));

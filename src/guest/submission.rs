@@ -14,8 +14,9 @@ use uuid::Uuid;
 
 use super::acceptance::Acceptance;
 use super::decision::Hold;
+use super::files::{AddressedFile, addressed};
 use super::messages::{self, Message};
-use super::precheckin::{self, Asked, Precheckin, PrecheckinStatus, Saved};
+use super::precheckin::{self, Asked, Given, Precheckin, PrecheckinStatus, Saved};
 use super::progress::Progress;
 use super::stay::Stay;
 use crate::precheck::{self, FlagAction, StepSettings, StepType, identity_actions};
@@ -51,6 +52,9 @@ struct SubmittedStep {
     /// How it stands with the system that carries it out, where that has said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
+    /// What was handed in with it, for document uploads and identity checks, each with an address that is good for 10 minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<Vec<AddressedFile>>,
     settings: StepSettings,
     /// What each identity check leads to, for an identity check.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,9 +63,10 @@ struct SubmittedStep {
 }
 
 impl SubmittedStep {
-    fn new(asked: Asked, is_shown: bool) -> Self {
+    fn new(context: &Context<'_, '_>, asked: Asked, is_shown: bool) -> Result<Self> {
         let is_complete = asked.is_complete();
-        let Asked { step, answers: saved, progress, .. } = asked;
+        let Asked { step, given: Given { saved, files, progress }, .. } = asked;
+        let files = step.step_type.takes_files().then(|| addressed(context, &files)).transpose()?;
         let (answers, saved_at, acceptance) = match saved {
             Some(Saved { answers, saved_at, acceptance }) => (Some(answers), Some(saved_at), acceptance),
             None => (None, None, None),
@@ -69,7 +74,7 @@ impl SubmittedStep {
         let step = Arc::unwrap_or_clone(step);
         let identity_actions =
             (step.step_type == StepType::IdentityCheck).then(|| identity_actions(step.write_only.identity_flag_policy.as_ref()));
-        Self {
+        Ok(Self {
             id: step.id,
             nickname: step.nickname.clone(),
             step_type: step.step_type,
@@ -79,9 +84,10 @@ impl SubmittedStep {
             saved_at,
             acceptance,
             progress,
+            files,
             settings: StepSettings::from(step),
             identity_actions,
-        }
+        })
     }
 }
 
@@ -91,14 +97,14 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
     let steps = stay.flat.as_deref().map(|flat| precheckin::reaching(context, flat)).transpose()?.unwrap_or_default();
     let precheckin = Precheckin::load(context, &stay, &steps)?;
     let status = precheckin.status();
-    let Precheckin { steps, earlier, said, submitted, .. } = precheckin;
-    let earlier_steps = answered_earlier(context, &stay, earlier, said)?;
-    let shown = steps.into_iter().map(|asked| SubmittedStep::new(asked, true));
-    let earlier = earlier_steps.into_iter().map(|asked| SubmittedStep::new(asked, false));
+    let Precheckin { steps, earlier, submitted, .. } = precheckin;
+    let earlier_steps = answered_earlier(context, &stay, &steps, earlier)?;
+    let shown = steps.into_iter().map(|asked| (asked, true));
+    let earlier = earlier_steps.into_iter().map(|asked| (asked, false));
     Ok(Submission {
         status,
         submitted_at: submitted.map(|submitted| submitted.at),
-        steps: shown.chain(earlier).collect(),
+        steps: shown.chain(earlier).map(|(asked, is_shown)| SubmittedStep::new(context, asked, is_shown)).collect::<Result<_>>()?,
         messages: messages::latest(context, reservation)?,
     })
 }
@@ -107,14 +113,16 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
 pub(super) fn answered_earlier(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    answers: HashMap<Uuid, Saved>,
-    mut said: HashMap<Uuid, Progress>,
+    shown: &[Asked],
+    mut earlier: HashMap<Uuid, Given>,
 ) -> Result<Vec<Asked>> {
+    precheckin::add_files(context, stay.id, &mut earlier)?;
     let mut steps = Vec::new();
-    for (id, saved) in answers {
-        let progress = said.remove(&id);
-        let step = precheck::one(context, id)?;
-        steps.extend(step.map(|step| Asked::new(Arc::new(step), Some(saved), progress, stay, Hold::Submitted)));
+    for (id, given) in earlier {
+        if given.is_of_guest() && shown.iter().all(|asked| asked.step.id != id) {
+            let step = precheck::one(context, id)?;
+            steps.extend(step.map(|step| Asked::new(Arc::new(step), given, stay, Hold::Submitted)));
+        }
     }
     steps.sort_by_key(|asked| asked.step.created_at);
     Ok(steps)

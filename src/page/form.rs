@@ -343,6 +343,8 @@ mod tests {
             deposit: None,
             fees: None,
             progress: None,
+            files: None,
+            required_document_types: None,
         }
     }
 

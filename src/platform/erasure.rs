@@ -27,7 +27,8 @@ store::statements! {
     ERASED = "select id from organization where erased_at is not null order by erased_at, id limit 1";
     /// The organization itself, once nothing names it any more.
     ORGANIZATION = "delete from organization where id = ?1 and erased_at is not null
-        and not exists (select 1 from webhook_subscription where organization_id = ?1)";
+        and not exists (select 1 from webhook_subscription where organization_id = ?1)
+        and not exists (select 1 from file_removal where organization_id = ?1)";
 }
 
 /// Removes some of what is left of an organization that has been erased; true when there may be more.

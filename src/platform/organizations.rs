@@ -15,7 +15,7 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::credentials::Done;
-use crate::translations;
+use crate::{guest, translations};
 
 store::statements! {
     /// Creates an organization, or replaces its settings; nothing while it is being erased.
@@ -152,7 +152,9 @@ fn settings(before: Option<Settings>, sent: PutOrganization) -> Result<Settings>
 
 /// One that is not there, or is being erased, is erased already.
 fn erase(system: &mut System<'_, '_>, input: EraseOrganization) -> Result<Done> {
-    system.tx.execute(&ERASE, &values![input.organization_id, system.now])?;
+    if system.tx.execute(&ERASE, &values![input.organization_id, system.now])? > 0 {
+        guest::remove_files_of(system, input.organization_id)?;
+    }
     Ok(Done { success: true })
 }
 

@@ -40,6 +40,12 @@ pub enum StepType {
 }
 
 impl StepType {
+    /// Whether guests hand in files with it.
+    #[must_use]
+    pub const fn takes_files(self) -> bool {
+        matches!(self, Self::DocumentUpload | Self::IdentityCheck)
+    }
+
     /// Whether a submission of it can be held for staff review (spec: isManualReviewEnabled).
     #[must_use]
     pub const fn is_reviewable(self) -> bool {
@@ -426,6 +432,12 @@ impl Step {
     pub fn is_signature_required(&self) -> bool {
         let signed = [Some(AgreementType::EsignA), Some(AgreementType::EsignB)];
         self.step_type == StepType::Agreement && signed.contains(&self.agreement.agreement_type)
+    }
+
+    /// The sorts of documents that have to be handed in; none where the step takes none.
+    #[must_use]
+    pub fn required_documents(&self) -> &[String] {
+        if self.step_type.takes_files() { self.write_only.required_document_types.as_deref().unwrap_or_default() } else { &[] }
     }
 
     /// Whether another system carries out what it is about, and says how that stands (contract: Steps that are really done).

@@ -25,6 +25,7 @@ pub use kind::Kind;
 pub use kinds::{
     Device, Guest, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus, Workflow, WorkflowNode, WorkflowStepRun,
 };
+pub(crate) use photos::Signer;
 pub use photos::{FilesUrl, PhotoAddress, Photos};
 pub(crate) use reads::{basis, list_of};
 pub(crate) use sets::{all_exist, link_to, record_names};

@@ -104,6 +104,13 @@ impl Photos {
         Hmac::new_from_slice(secret).map(Self).map_err(Error::internal)
     }
 
+    /// What signs addresses of another sort, by a secret that is made of this one.
+    pub(crate) fn signer(&self, sort: &'static str) -> Result<Signer> {
+        // Shorter than what is signed of a photo, so that no address of one gives it away.
+        let secret = self.0.clone().chain_update(sort).finalize().into_bytes();
+        Hmac::new_from_slice(&secret).map(Signer).map_err(Error::internal)
+    }
+
     fn mac(&self, photo: Photo<'_>) -> Hmac<Sha256> {
         // All but the key have a fixed length, so no two photos are the same message.
         let Photo { organization, review, key, expires } = photo;
@@ -130,6 +137,25 @@ impl Photos {
         let Json(Review { photo_keys }) = row.get(0)?;
         let key = photo_keys.unwrap_or_default().into_iter().nth(*position);
         Ok(key.filter(|key| self.is_signed(Photo { organization: *organization, review: *review, key, expires: *expires }, signature)))
+    }
+}
+
+/// Signs and judges addresses of one sort.
+pub(crate) struct Signer(Hmac<Sha256>);
+
+impl Signer {
+    /// The signature of an address. What it consists of has the same length in every one of its sort.
+    pub(crate) fn sign(&self, parts: &[&[u8]]) -> String {
+        URL_SAFE_NO_PAD.encode(self.mac(parts).finalize().into_bytes())
+    }
+
+    /// Whether a signature is that of an address.
+    pub(crate) fn is_signed(&self, parts: &[&[u8]], signature: &str) -> bool {
+        URL_SAFE_NO_PAD.decode(signature).is_ok_and(|tag| self.mac(parts).verify_slice(&tag).is_ok())
+    }
+
+    fn mac(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
+        parts.iter().fold(self.0.clone(), Hmac::chain_update)
     }
 }
 
@@ -192,6 +218,15 @@ mod tests {
         assert!(!photos(2).is_signed(PHOTO, &signature));
         assert_eq!(photos(1).sign(PHOTO), signature, "on every node");
         assert_eq!(format!("{:?}", photos(1)), "Photos(…)");
+    }
+
+    #[test]
+    fn addresses_of_another_sort_are_signed_by_another_secret() {
+        let (one, other) = (photos(1).signer("one").unwrap(), photos(1).signer("other").unwrap());
+        let signature = one.sign(&[b"a", b"b"]);
+        assert!(one.is_signed(&[b"a", b"b"], &signature) && !one.is_signed(&[b"a", b"c"], &signature));
+        assert!(!other.is_signed(&[b"a", b"b"], &signature) && !photos(2).signer("one").unwrap().is_signed(&[b"a", b"b"], &signature));
+        assert!(!photos(1).is_signed(PHOTO, &one.sign(&[b"one"])));
     }
 
     #[test]

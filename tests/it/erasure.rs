@@ -17,7 +17,7 @@ use crate::support::receiver::{subscribe, until, with_receiver};
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 
 /// Tables that belong to no organization.
-const OF_NOBODY: [&str; 4] = ["oauth_app", "refinery_schema_history", "secret", "summary_version"];
+const OF_NOBODY: [&str; 5] = ["duty", "oauth_app", "refinery_schema_history", "secret", "summary_version"];
 
 async fn erase(app: &App, id: Uuid) -> Value {
     app.platform().ok(Method::DELETE, &format!("/organizations/{id}"), None).await

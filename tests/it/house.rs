@@ -28,7 +28,7 @@ const ENGINE: [&[&str]; 14] = [
     &["format"],
     &["field"],
     &["access"],
-    &["kit"],
+    &["kit", "uploads"],
     &["context"],
     &["operation"],
     &["app"],

@@ -17,6 +17,7 @@ mod erasure;
 mod events;
 mod explain;
 mod failover;
+mod files;
 mod growth;
 mod guest;
 mod guest_bounds;

@@ -212,6 +212,12 @@ impl Error {
         self
     }
 
+    /// Whether what failed may have been done all the same, as far as can be told from here.
+    #[must_use]
+    pub fn may_be_done(&self) -> bool {
+        self.kind() == Kind::Internal || self.0.key == Some(UNKNOWN_KEY)
+    }
+
     /// Adds the machine key of a business reason (`details.key`).
     #[must_use]
     pub fn with_key(mut self, key: &'static str) -> Self {
@@ -269,11 +275,14 @@ impl From<Kind> for Error {
 const OUTCOME_UNKNOWN: &str =
     "Whether this was done is not known. A POST with an Idempotency-Key tells when it is sent again; anything else when it is read.";
 
+/// And the machine key of that.
+const UNKNOWN_KEY: &str = "outcome_unknown";
+
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         let mut answer = match error {
             store::Error::Unavailable(_) => Self::from(Kind::Unavailable),
-            store::Error::Unknown(_) => Self::new(Kind::Unavailable, OUTCOME_UNKNOWN).with_key("outcome_unknown"),
+            store::Error::Unknown(_) => Self::new(Kind::Unavailable, OUTCOME_UNKNOWN).with_key(UNKNOWN_KEY),
             store::Error::Configuration(_) | store::Error::Defect(_) => Self::from(Kind::Internal),
         };
         answer.0.cause = Some(error.to_string());

@@ -32,6 +32,7 @@ pub mod processors;
 pub mod server;
 pub mod summaries;
 pub mod surface;
+pub mod uploads;
 
 pub use store;
 

@@ -6,7 +6,10 @@ mod deposit;
 mod guests;
 mod questions;
 
+use std::collections::HashSet;
+
 use engine::error::{Issue, PathSegment};
+use engine::field::folded;
 use engine::operation::Object;
 use jiff::civil::Date;
 use uuid::Uuid;
@@ -27,10 +30,14 @@ pub struct Ground<'g> {
     pub waivers: &'g [Uuid],
 }
 
-/// Whether a guest has done what a step asks. `others` is how many guests come besides the one who booked, where that is
-/// known.
+/// Whether a guest has done what a step asks. `documents` are the sorts of the files that were handed in with it, `others` is
+/// how many guests come besides the one who booked, where that is known.
 #[must_use]
-pub fn is_complete(step: &Step, answers: Option<&Object>, others: Option<u32>) -> bool {
+pub fn is_complete(step: &Step, answers: Option<&Object>, documents: &[&str], others: Option<u32>) -> bool {
+    let required = step.required_documents();
+    if !required.is_empty() {
+        return are_all_there(required, documents);
+    }
     let Some(answers) = answers else { return false };
     match step.step_type {
         StepType::AdditionalQuestions => questions::are_answered(&step.questions, answers),
@@ -40,6 +47,12 @@ pub fn is_complete(step: &Step, answers: Option<&Object>, others: Option<u32>) -
         StepType::DamageDeposit => deposit::is_chosen(answers),
         _ => true,
     }
+}
+
+/// Whether each sort of document that is required is there, whatever its letters and the blanks around it.
+fn are_all_there(required: &[String], documents: &[&str]) -> bool {
+    let there: HashSet<String> = documents.iter().map(|sort| folded(sort)).collect();
+    required.iter().all(|sort| there.contains(&folded(sort)))
 }
 
 /// What is saved once this is sent on top of what was saved before: details of guests are merged, other answers take the
@@ -103,8 +116,8 @@ mod tests {
     #[test]
     fn an_agreement_is_complete_when_it_is_accepted_and_signed_where_that_is_asked() {
         let mut step = step(StepType::Agreement);
-        let complete = |step: &Step, answers: Value| is_complete(step, Some(&object(answers)), None);
-        assert!(!is_complete(&step, None, None));
+        let complete = |step: &Step, answers: Value| is_complete(step, Some(&object(answers)), &[], None);
+        assert!(!is_complete(&step, None, &[], None));
         assert!(!complete(&step, json!({})));
         assert!(!complete(&step, json!({ "isAccepted": false })));
         assert!(complete(&step, json!({ "isAccepted": true, "signature": "Ada" })));
@@ -113,6 +126,19 @@ mod tests {
         assert!(!complete(&step, json!({ "isAccepted": true, "signedName": " " })));
         assert!(!complete(&step, json!({ "isAccepted": false, "signedName": "Ada L" })));
         assert!(complete(&step, json!({ "isAccepted": true, "signedName": "Ada L" })));
+    }
+
+    #[test]
+    fn documents_that_are_required_have_to_be_there_and_are_enough() {
+        for step_type in [StepType::DocumentUpload, StepType::IdentityCheck, StepType::YourDetails] {
+            let mut step = step(step_type);
+            let saved = object(json!({}));
+            assert!(!is_complete(&step, None, &["Passport"], None) && is_complete(&step, Some(&saved), &[], None), "none is required");
+            step.write_only.required_document_types = Some(vec!["Passport ".into(), "VISA".into()]);
+            let takes_files = step_type.takes_files();
+            assert_eq!(is_complete(&step, Some(&saved), &["passport"], None), !takes_files);
+            assert_eq!(is_complete(&step, None, &[" visa", "other", "PASSPORT"], None), takes_files);
+        }
     }
 
     proptest! {
@@ -126,8 +152,8 @@ mod tests {
             let (step, sent) = (step(step_type), object(json!({ name: value })));
             let ground = Ground { today: "2026-11-21".parse().unwrap(), country: "ES", waivers: &[] };
             prop_assert_eq!(issues(&step, &sent, &ground), []);
-            prop_assert!(!is_complete(&step, None, None));
-            prop_assert!(is_complete(&step, Some(&merged(step_type, None, sent)), None));
+            prop_assert!(!is_complete(&step, None, &[], None));
+            prop_assert!(is_complete(&step, Some(&merged(step_type, None, sent)), &[], None));
         }
     }
 }

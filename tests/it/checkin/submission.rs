@@ -78,7 +78,7 @@ on_both! {
         let house = House::build(&app).await;
         let policy = json!({ "document_expired": "ignore", "guest_is_local": "review", "guest_underage": "fail" });
         let identity = house.step("identity_check", json!({ "identityFlagPolicy": policy, "minimumGuestAge": 21 })).await;
-        let papers = house.step("document_upload", json!({ "requiredDocumentTypes": ["passport"], "nickname": "Papers" })).await;
+        let papers = house.step("document_upload", json!({ "requiredDocumentTypes": [], "nickname": "Papers" })).await;
         house.step("agreement", json!({ "isActive": false })).await;
         let rules = house.step("agreement", json!({ "contractTemplateText": "Quiet from 22:00." })).await;
         let answers = json!({ "key": "passport.jpg", "pages": [1, 2], "note": null });
@@ -99,7 +99,8 @@ on_both! {
         }), "fail behaves as review for the guest's age");
         assert_eq!((&second["nickname"], &second["stepType"]), (&json!("Papers"), &json!("document_upload")));
         assert_eq!((&second["answers"], &second["isComplete"], second["savedAt"].is_string()), (&answers, &json!(true), true));
-        assert_eq!((&second["settings"]["requiredDocumentTypes"], second.get("identityActions")), (&json!(["passport"]), None));
+        assert_eq!((&second["settings"]["requiredDocumentTypes"], second.get("identityActions")), (&json!([]), None));
+        assert_eq!((&second["files"], &first["files"], third.get("files")), (&json!([]), &json!([]), None));
         assert_eq!(third["settings"]["contractTemplateText"], "Quiet from 22:00.");
         assert_eq!(read["messages"][0]["text"], "Sent!");
         // No public read has these settings.

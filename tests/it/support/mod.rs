@@ -10,6 +10,7 @@ pub mod postgres;
 pub mod raw_receiver;
 pub mod receiver;
 pub mod redis;
+pub mod s3;
 pub mod sql;
 
 use std::time::Duration;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::error::Issue;
 use crate::json::{self, Exact};
 
 /// Everything a caller sent, read and parsed.
@@ -16,6 +17,8 @@ pub enum Arguments {
         body: Value,
         /// Its numbers that no double is equal to.
         exact: Vec<Exact>,
+        /// What was found wrong with fields as they were read.
+        found: Vec<Issue>,
     },
     /// From a tool call.
     Tool(Value),
@@ -27,6 +30,14 @@ impl Arguments {
         match self {
             Self::Http { body, .. } => body,
             Self::Tool(arguments) => arguments,
+        }
+    }
+
+    /// What was found wrong with fields as they were read.
+    pub(crate) fn found(&self) -> &[Issue] {
+        match self {
+            Self::Http { found, .. } => found,
+            Self::Tool(_) => &[],
         }
     }
 

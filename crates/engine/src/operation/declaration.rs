@@ -12,6 +12,7 @@ use super::{Answer, Basis, Effect, Findings, Listing, Operation, Page, PageLimit
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::kit::Kit;
+use crate::uploads::TakesFile;
 
 /// An operation without its function yet.
 pub struct Declaration(pub(super) Operation);
@@ -79,6 +80,15 @@ impl Declaration {
     pub fn bulk(mut self, body_limit: usize, patience: Duration) -> Self {
         self.0.body_limit = body_limit;
         self.0.patience = patience;
+        self
+    }
+
+    /// Comes with a file, as `multipart/form-data`, the other fields of its body as texts beside it. The file is kept before the
+    /// function runs, which finds it in its input as [`crate::uploads::Received`]; it is removed where the function refuses.
+    #[must_use]
+    pub fn takes_file(mut self, file: TakesFile) -> Self {
+        self.0.file = Some(file);
+        self.0.is_tool = false;
         self
     }
 

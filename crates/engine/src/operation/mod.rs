@@ -20,6 +20,7 @@ pub use crate::context::Touches;
 use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
 use crate::kit::Kit;
+use crate::uploads::TakesFile;
 pub use arguments::Arguments;
 pub use declaration::Declaration;
 pub use schema::inline_generator;
@@ -205,6 +206,8 @@ pub struct Operation {
     pub paging: Option<PageLimits>,
     /// Whether it keeps what is sent for somebody else, numbers past double precision included.
     pub keeps_numbers: bool,
+    /// The file that comes with it, where one does: its body is a form of several parts then.
+    pub file: Option<TakesFile>,
     /// The greatest body in bytes.
     pub body_limit: usize,
     /// How long it may take.
@@ -258,6 +261,7 @@ impl Operation {
             touches: Touches::Configuration,
             paging: None,
             keeps_numbers: false,
+            file: None,
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
             rules: None,

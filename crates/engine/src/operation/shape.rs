@@ -190,6 +190,7 @@ impl Shape {
         now: Timestamp,
     ) -> Result<Examined<'s>> {
         let mut issues = Issues::of(operation);
+        issues.add_found(arguments.found().to_vec());
         let mut input = self.gather(operation, arguments, &mut issues)?;
         for path in &self.trimmed {
             if let Some(Value::String(text)) = at_mut(&mut input, path) {

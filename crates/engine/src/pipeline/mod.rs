@@ -14,6 +14,7 @@ mod service;
 mod shared_log;
 mod stages;
 mod unsent;
+mod upload;
 mod validate;
 
 use std::collections::BTreeSet;
@@ -29,6 +30,7 @@ use crate::access::{Access, Credential, Identified};
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
+use crate::uploads::TakesFile;
 pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
 pub use homes::Homes;
@@ -172,7 +174,27 @@ async fn through(call: &Arc<Call>, payload: Payload, noted: &mut Noted) -> Resul
     if let Some(success) = recall(call, &admitted) {
         return Ok(success);
     }
+    if let Some(file) = &operation.file {
+        return with_file(call, file, admitted, payload).await;
+    }
     let arguments = head.read(payload, operation).await;
+    answer(call, admitted, arguments).await
+}
+
+/// The same way on, for what comes with a file: that is kept where the work is done, and removed where it is refused.
+async fn with_file(call: &Arc<Call>, file: &TakesFile, admitted: Admitted, payload: Payload) -> Result<Success> {
+    let (arguments, brought) = upload::read(call, file, admitted.caller(), payload).await;
+    let answered = answer(call, admitted, arguments).await;
+    if let Some(brought) = brought {
+        brought.settle(&answered);
+    }
+    answered
+}
+
+/// What an admitted caller is answered, once what was sent has been read.
+async fn answer(call: &Arc<Call>, admitted: Admitted, arguments: Result<Arguments>) -> Result<Success> {
+    let Call { service, operation, .. } = &**call;
+    let share = admitted.caller().organization();
     let validated = admitted.hear(call, arguments)?.validate_with_network(call).await?;
     match operation.effect {
         Effect::Read => {

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Issue, Result};
 use crate::json::{self, Exact};
 use crate::operation::{Arguments, Operation};
 
@@ -71,7 +71,12 @@ impl Head {
             Payload::Body(body) if operation.has_body() => self.read_json(body, operation).await?,
             Payload::Body(_) => (Value::Object(Map::new()), Vec::new()),
         };
-        Ok(Arguments::Http { path: self.path.clone(), query: self.query.clone(), body, exact })
+        Ok(self.arguments(body, exact, Vec::new()))
+    }
+
+    /// Path, query and a body that has been read, side by side.
+    pub(super) fn arguments(&self, body: Value, exact: Vec<Exact>, found: Vec<Issue>) -> Arguments {
+        Arguments::Http { path: self.path.clone(), query: self.query.clone(), body, exact, found }
     }
 
     async fn read_json(&self, body: Body, operation: &Operation) -> Result<(Value, Vec<Exact>)> {

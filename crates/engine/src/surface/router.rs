@@ -35,6 +35,9 @@ use crate::pipeline::{self, Outcome, Payload, Quota, Request, Requester, Service
 /// Answers at least this large are compressed, for clients that accept it.
 const COMPRESS_FROM: u64 = 1_024;
 
+/// Documents that bring their own compression.
+const PDF: NotForContentType = NotForContentType::const_new("application/pdf");
+
 /// Answers of so many bytes are given only where there is room for them.
 const LARGE: u64 = 64 << 10;
 
@@ -62,7 +65,8 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], othe
         .gzip(true)
         .br(true)
         .quality(CompressionLevel::Fastest)
-        .compress_when(SizeAbove::new(COMPRESS_FROM).and(NotForContentType::SSE));
+        // Nothing is gained with what is compressed already.
+        .compress_when(SizeAbove::new(COMPRESS_FROM).and(NotForContentType::SSE).and(NotForContentType::IMAGES).and(PDF));
     let routes = routes.with_state(service.clone()).merge(tools::router(service.clone(), origins));
     let routes = others.into_iter().fold(routes, Router::merge).layer(middleware::from_fn_with_state(service.clone(), counted));
     // What is small or shared by all, and what one asks of a server that is in trouble, is not counted.

@@ -1,0 +1,493 @@
+//! A body that brings a file: `multipart/form-data`, whose file goes where files are kept while it arrives, and whose other parts
+//! are texts.
+//!
+//! No more of a file is in memory than a few pieces of it. It is read to its end also where it is refused, up to a bound, so that
+//! its sender hears why. What was kept for a request that is refused is removed at once; where nobody can say whether the request
+//! was done, and where the process ends in between, it is left to whoever looks for files that nothing names.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use files::Files;
+use futures_util::Stream;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http_body::Body as _;
+use multer::{Field, Multipart};
+use serde_json::{Map, Value};
+use tokio::time::{Instant, Sleep};
+
+use super::stages::Call;
+use super::{Caller, Payload, Success};
+use crate::access::Owner;
+use crate::error::{Error, Issue, Result};
+use crate::operation::Arguments;
+use crate::uploads::{HEAD, Received, TakesFile, Uploads, file_name, fresh_key};
+
+/// How long a body may take whatever it is.
+const GRACE: Duration = Duration::from_secs(30);
+/// Bytes that have to arrive in each second besides.
+const PACE: u64 = 8 << 10;
+/// How long a body may take at the most.
+const LONGEST: Duration = Duration::from_secs(300);
+/// Parts of a body at the most.
+const PARTS: usize = 16;
+/// Bytes of a text beside the file at the most.
+const TEXT: usize = 16 << 10;
+/// Bytes that may arrive before they come to a part, or to a piece of one.
+const HEADERS: usize = 1 << 20;
+/// Bytes that are read of a body beyond what its file may have.
+const BEYOND: u64 = 32 << 20;
+
+/// A file that has been kept for a request.
+pub(super) struct Brought {
+    files: Files,
+    key: String,
+}
+
+impl Brought {
+    /// Removes the file of a request that was refused, beside whatever comes next.
+    pub(super) fn settle(self, answered: &Result<Success>) {
+        if answered.as_ref().is_err_and(|error| !error.may_be_done()) {
+            self.remove();
+        }
+    }
+
+    fn remove(self) {
+        let Self { files, key } = self;
+        tokio::spawn(async move {
+            if let Err(error) = files.delete(&key).await {
+                tracing::warn!(%error, "a file that was refused stays for now");
+            }
+        });
+    }
+}
+
+/// Reads a body that brings a file, and keeps that.
+pub(super) async fn read(call: &Call, takes: &TakesFile, caller: &Caller, payload: Payload) -> (Result<Arguments>, Option<Brought>) {
+    let mut brought = None;
+    let arguments = match prepared(call, caller, payload) {
+        Ok((owner, uploads, body, boundary)) => match uploads.enter(owner) {
+            Some(_entered) => {
+                let key = fresh_key(&call.service.kit.ids, owner.organization, call.now);
+                let reader = Reader {
+                    files: &uploads.files,
+                    takes,
+                    key,
+                    brought: &mut brought,
+                    fields: Map::new(),
+                    found: Vec::new(),
+                    ahead: Arc::default(),
+                };
+                reader.read(body, &boundary).await.map(|(fields, found)| call.head.arguments(Value::Object(fields), Vec::new(), found))
+            }
+            None => {
+                Err(Error::unavailable("as many files arrive as may at once").with_message("Too many files are on their way; try again."))
+            }
+        },
+        Err(error) => Err(error),
+    };
+    if arguments.is_err()
+        && let Some(brought) = brought.take()
+    {
+        brought.remove();
+    }
+    (arguments, brought)
+}
+
+/// Who sends a body, where its file is to go, and what is between its parts.
+fn prepared<'c>(call: &'c Call, caller: &Caller, payload: Payload) -> Result<(Owner, &'c Uploads, Body, String)> {
+    let Payload::Body(body) = payload else { return Err(Error::invalid(&[], "a file is sent as multipart/form-data")) };
+    let organization = caller.organization().ok_or_else(|| Error::not_found("Organization"))?;
+    let owner = Owner { organization, credential: caller.access().credential };
+    let uploads = call.service.kit.part::<Uploads>();
+    let uploads = uploads.ok_or_else(|| Error::unavailable("there is no --uploads-url").with_message("Files are not taken here."))?;
+    if call.head.headers.contains_key(CONTENT_ENCODING) {
+        return Err(Error::invalid(&[], "a Content-Encoding is not accepted"));
+    }
+    let boundary = match call.head.header_values(CONTENT_TYPE.as_str())[..] {
+        [kind] => kind.to_str().ok().and_then(|kind| multer::parse_boundary(kind).ok()),
+        _ => None,
+    };
+    let boundary = boundary.ok_or_else(|| Error::invalid(&[], "the Content-Type must be multipart/form-data with a boundary"))?;
+    Ok((owner, uploads, body, boundary))
+}
+
+/// What has been read of a body.
+struct Reader<'r> {
+    files: &'r Files,
+    takes: &'r TakesFile,
+    key: String,
+    brought: &'r mut Option<Brought>,
+    fields: Map<String, Value>,
+    found: Vec<Issue>,
+    /// Bytes that have arrived since they last came to something.
+    ahead: Arc<AtomicUsize>,
+}
+
+impl Reader<'_> {
+    async fn read(mut self, body: Body, boundary: &str) -> Result<(Map<String, Value>, Vec<Issue>)> {
+        let mut arriving = Arriving::new(body, self.takes.most + BEYOND, self.ahead.clone());
+        let mut parts = Multipart::new(&mut arriving, boundary);
+        let mut count = 0;
+        loop {
+            let part = match parts.next_field().await {
+                Ok(Some(part)) => part,
+                Ok(None) => return Ok((self.fields, self.found)),
+                Err(error) => return Err(self.broken(&error)),
+            };
+            self.ahead.store(0, Ordering::Relaxed);
+            count += 1;
+            if count > PARTS {
+                return Err(self.refused(format!("the body has more than {PARTS} parts")));
+            }
+            let Some(name) = part.name().map(str::to_owned) else { return Err(self.refused("a part of the body has no name".into())) };
+            let is_file = name == self.takes.field;
+            if self.fields.contains_key(&name) || self.found.iter().any(|issue| issue.path == [name.as_str().into()]) {
+                self.found.retain(|issue| issue.path != [name.as_str().into()]);
+                self.found.push(Issue::new(&[&name], "is given more than once"));
+                self.pass_over(part).await?;
+            } else if is_file {
+                self.take_file(part).await?;
+            } else {
+                self.take_text(name, part).await?;
+            }
+        }
+    }
+
+    async fn pass_over(&self, mut part: Field<'_>) -> Result<()> {
+        while self.piece(&mut part).await?.is_some() {}
+        Ok(())
+    }
+
+    /// The next piece of a part.
+    async fn piece(&self, part: &mut Field<'_>) -> Result<Option<Bytes>> {
+        let piece = part.chunk().await.map_err(|error| self.broken(&error))?;
+        self.ahead.store(0, Ordering::Relaxed);
+        Ok(piece)
+    }
+
+    async fn take_text(&mut self, name: String, mut part: Field<'_>) -> Result<()> {
+        let (mut text, mut length) = (Vec::new(), 0);
+        while let Some(piece) = self.piece(&mut part).await? {
+            length += piece.len();
+            if length <= TEXT {
+                text.extend_from_slice(&piece);
+            }
+        }
+        if length > TEXT {
+            self.found.push(Issue::new(&[&name], format!("is longer than {TEXT} bytes")));
+        } else if let Ok(text) = String::from_utf8(text) {
+            self.fields.insert(name, Value::String(text));
+        } else {
+            self.found.push(Issue::new(&[&name], "is not UTF-8"));
+        }
+        Ok(())
+    }
+
+    async fn take_file(&mut self, part: Field<'_>) -> Result<()> {
+        if let Some(received) = self.keep(part).await? {
+            let received = serde_json::to_value(&received).map_err(Error::internal)?;
+            self.fields.insert(self.takes.field.to_owned(), received);
+        }
+        Ok(())
+    }
+
+    fn refuse_file(&mut self, message: String) {
+        self.found.push(Issue::new(&[self.takes.field], message));
+    }
+
+    /// Keeps a file while it arrives; nothing of one that is refused, which is read to its end all the same.
+    async fn keep(&mut self, mut part: Field<'_>) -> Result<Option<Received>> {
+        let name = file_name(part.file_name());
+        let TakesFile { most, kind, kinds, .. } = *self.takes;
+        let mut head = BytesMut::new();
+        // Until there are as many first bytes as it takes to tell what it is.
+        let head_is_whole = loop {
+            match self.piece(&mut part).await? {
+                Some(piece) => head.extend_from_slice(&piece),
+                None => break false,
+            }
+            if head.len() >= HEAD {
+                break true;
+            }
+        };
+        let mut size = length(&head);
+        let too_large = || format!("is larger than {} MiB", most >> 20);
+        let content_type = match kind(&head[..head.len().min(HEAD)]) {
+            Some(content_type) if size <= most => content_type,
+            told => {
+                self.refuse_file(match told {
+                    Some(_) => too_large(),
+                    None if size == 0 => "is empty".into(),
+                    None => format!("is not {kinds}"),
+                });
+                self.pass_over(part).await?;
+                return Ok(None);
+            }
+        };
+        let mut writing = self.files.create(&self.key).await.map_err(Error::unavailable)?;
+        writing.append(head.freeze()).await.map_err(Error::unavailable)?;
+        while head_is_whole && let Some(piece) = self.piece(&mut part).await? {
+            size += length(&piece);
+            if size > most {
+                drop(writing);
+                self.refuse_file(too_large());
+                self.pass_over(part).await?;
+                return Ok(None);
+            }
+            writing.append(piece).await.map_err(Error::unavailable)?;
+        }
+        writing.finish().await.map_err(Error::unavailable)?;
+        *self.brought = Some(Brought { files: self.files.clone(), key: self.key.clone() });
+        Ok(Some(Received { key: self.key.clone(), name, content_type: content_type.to_owned(), size }))
+    }
+
+    /// The refusal of a body that cannot be read on, with what was found before.
+    fn broken(&self, error: &multer::Error) -> Error {
+        let message = match error {
+            multer::Error::StreamReadFailed(cause) => cause.to_string(),
+            _ => "the body is not well-formed multipart/form-data".into(),
+        };
+        self.refused(message)
+    }
+
+    fn refused(&self, message: String) -> Error {
+        let found = self.found.iter().cloned();
+        Error::issues(found.chain([Issue { path: Vec::new(), message }]).collect())
+    }
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}
+
+/// How long a body may have taken of which so many bytes are there.
+fn deadline(bytes: u64) -> Duration {
+    LONGEST.min(GRACE + Duration::from_secs(bytes / PACE))
+}
+
+/// A body on its way in, as long as it makes headway. It is handed on piece by piece: who reads it has done with one before it
+/// is given the next.
+struct Arriving {
+    body: Body,
+    bytes: u64,
+    most: u64,
+    /// Bytes that were handed on and have not come to anything yet.
+    ahead: Arc<AtomicUsize>,
+    began: Instant,
+    late: Pin<Box<Sleep>>,
+    has_handed: bool,
+}
+
+/// Why a body is not read on.
+#[derive(Debug)]
+enum Stopped {
+    Late,
+    Long(u64),
+    Shapeless,
+    Lost(String),
+}
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Late => f.write_str("the body did not arrive in time"),
+            Self::Long(most) => write!(f, "the body is larger than {most} bytes"),
+            Self::Shapeless => write!(f, "a part of the body has more than {HEADERS} bytes of headers"),
+            Self::Lost(error) => write!(f, "the body could not be read: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+impl Arriving {
+    fn new(body: Body, most: u64, ahead: Arc<AtomicUsize>) -> Self {
+        let began = Instant::now();
+        let late = Box::pin(tokio::time::sleep_until(began + deadline(0)));
+        Self { body, bytes: 0, most, ahead, began, late, has_handed: false }
+    }
+}
+
+impl Stream for Arriving {
+    type Item = Result<Bytes, Stopped>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if std::mem::take(&mut self.has_handed) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        loop {
+            match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    let Ok(piece) = frame.into_data() else { continue };
+                    self.bytes += length(&piece);
+                    if self.bytes > self.most {
+                        return Poll::Ready(Some(Err(Stopped::Long(self.most))));
+                    }
+                    if self.ahead.fetch_add(piece.len(), Ordering::Relaxed) > HEADERS {
+                        return Poll::Ready(Some(Err(Stopped::Shapeless)));
+                    }
+                    let until = self.began + deadline(self.bytes);
+                    self.late.as_mut().reset(until);
+                    self.has_handed = true;
+                    return Poll::Ready(Some(Ok(piece)));
+                }
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(Stopped::Lost(error.to_string())))),
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => {}
+            }
+            return match self.late.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(Some(Err(Stopped::Late))),
+                Poll::Pending => Poll::Pending,
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use futures_util::stream;
+    use futures_util::{StreamExt as _, TryStreamExt as _};
+
+    use super::*;
+    use crate::access::Credential;
+
+    const TAKES: TakesFile = TakesFile { field: "file", most: 1 << 20, kind, kinds: "a note" };
+
+    fn kind(head: &[u8]) -> Option<&'static str> {
+        head.starts_with(b"note").then_some("text/note")
+    }
+
+    /// What becomes of a body: what was read, or what was wrong with it; and the keys that there are afterwards.
+    async fn read(body: Body) -> (Result<(Map<String, Value>, Vec<Issue>)>, usize) {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::in_directory(directory.path()).unwrap();
+        let mut brought = None;
+        let reader = Reader {
+            files: &files,
+            takes: &TAKES,
+            key: "a/1".into(),
+            brought: &mut brought,
+            fields: Map::new(),
+            found: Vec::new(),
+            ahead: Arc::default(),
+        };
+        let read = reader.read(body, "b").await;
+        let keys: Vec<String> = files.list(None).try_collect().await.unwrap();
+        assert_eq!(brought.is_some(), !keys.is_empty());
+        (read, keys.len())
+    }
+
+    fn part(name: &str, content: &str) -> String {
+        format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"../n.txt\"\r\n\r\n{content}\r\n")
+    }
+
+    fn issues(read: Result<(Map<String, Value>, Vec<Issue>)>) -> Vec<String> {
+        let issues = match read {
+            Ok((_, found)) => serde_json::to_value(found).unwrap(),
+            Err(error) => error.body()["details"]["issues"].clone(),
+        };
+        let told = |issue: &Value| format!("{} {}", issue["path"][0].as_str().unwrap_or_default(), issue["message"].as_str().unwrap());
+        issues.as_array().unwrap().iter().map(told).collect()
+    }
+
+    #[tokio::test]
+    async fn a_file_is_kept_and_the_texts_beside_it_are_read() {
+        let body = [part("sort", "passport"), part("file", "note of mine"), "--b--\r\n".into()].concat();
+        let (read, kept) = read(Body::from(body)).await;
+        let (fields, found) = read.unwrap();
+        let file = serde_json::json!({ "key": "a/1", "name": "n.txt", "contentType": "text/note", "size": 12 });
+        assert_eq!((Value::Object(fields), found.len(), kept), (serde_json::json!({ "sort": "passport", "file": file }), 0, 1));
+    }
+
+    #[tokio::test]
+    async fn all_that_is_wrong_is_told_and_nothing_is_kept() {
+        let large = format!("note{}", "x".repeat(1 << 20));
+        for (parts, wanted) in [
+            (
+                vec![part("file", &large), part("sort", &"x".repeat(TEXT + 1))],
+                vec!["file is larger than 1 MiB", "sort is longer than 16384 bytes"],
+            ),
+            (
+                vec![part("file", "<html>"), part("sort", "1"), part("sort", "2")],
+                vec!["file is not a note", "sort is given more than once"],
+            ),
+            (vec![part("file", "")], vec!["file is empty"]),
+        ] {
+            let (read, kept) = read(Body::from(parts.concat() + "--b--\r\n")).await;
+            assert_eq!((issues(read), kept), (wanted.into_iter().map(str::to_owned).collect(), 0));
+        }
+        let unnamed = "--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n".to_owned();
+        for (body, wanted) in [
+            (String::new(), " the body is not well-formed multipart/form-data"),
+            (part("file", "note"), " the body is not well-formed multipart/form-data"),
+            (unnamed, " a part of the body has no name"),
+            (part("x", "").repeat(PARTS + 1), " the body has more than 16 parts"),
+            ("--b\r\nX: ".to_owned() + &"x".repeat(3 << 20), " a part of the body has more than 1048576 bytes of headers"),
+        ] {
+            let pieces: Vec<_> =
+                body.as_bytes().chunks(64 << 10).map(|piece| Ok::<_, std::io::Error>(Bytes::copy_from_slice(piece))).collect();
+            let (read, _) = read(Body::from_stream(stream::iter(pieces))).await;
+            assert_eq!(issues(read).last().map(String::as_str), Some(wanted));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_far_too_large_is_named_too() {
+        let pieces = stream::iter([part("file", "note").trim_end().to_owned()]).chain(stream::repeat("x".repeat(256 << 10)));
+        let sent = Arc::new(AtomicU64::new(0));
+        let counting = sent.clone();
+        let counted = pieces.map(move |piece| {
+            counting.fetch_add(length(piece.as_bytes()), Ordering::Relaxed);
+            Ok::<_, std::io::Error>(Bytes::from(piece))
+        });
+        let (read, kept) = read(Body::from_stream(counted)).await;
+        assert_eq!(issues(read), ["file is larger than 1 MiB", " the body is larger than 34603008 bytes"]);
+        assert!(kept == 0 && sent.load(Ordering::Relaxed) < 36 << 20);
+    }
+
+    /// A body of so many bytes each so many seconds, and how long it is read.
+    async fn paced(bytes: usize, seconds: u64) -> (String, u64) {
+        let head = stream::iter([part("file", "note").trim_end().to_owned()]);
+        let pieces = head.chain(stream::repeat("x".repeat(bytes)).then(move |piece| async move {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            piece
+        }));
+        let began = Instant::now();
+        let (read, kept) = read(Body::from_stream(pieces.map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece))))).await;
+        assert_eq!(kept, 0);
+        (issues(read).pop().unwrap_or_default(), began.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_is_read_as_long_as_it_makes_headway() {
+        let late = " the body did not arrive in time".to_owned();
+        assert_eq!(paced(1, 3_600).await, (late.clone(), 30), "nothing comes");
+        assert_eq!(paced(1, 9).await, (late.clone(), 30), "next to nothing comes");
+        assert_eq!(paced(40 << 10, 10).await, (late.clone(), 55), "too little comes");
+        assert_eq!(paced(100 << 10, 10).await, (late, 300), "it takes too long in all");
+    }
+
+    #[test]
+    fn the_deadline_moves_with_what_arrives() {
+        let of = |bytes| deadline(bytes).as_secs();
+        assert_eq!((of(0), of(PACE), of(80 << 10), of(1 << 20), of(10 << 20)), (30, 31, 40, 158, 300));
+    }
+
+    #[test]
+    fn a_caller_finds_no_room_for_a_third() {
+        let directory = tempfile::tempdir().unwrap();
+        let uploads = Uploads::new(Files::in_directory(directory.path()).unwrap());
+        let owner = Owner { organization: uuid::Uuid::from_u128(1), credential: Credential::Guest { opens: uuid::Uuid::from_u128(2) } };
+        let entered = [uploads.enter(owner), uploads.enter(owner)];
+        assert!(entered.iter().all(Option::is_some) && uploads.enter(owner).is_none());
+    }
+}

@@ -1,0 +1,286 @@
+//! What of files goes in the course of time: those of stays that are long over, the bytes of those whose rows are gone, and bytes
+//! that no row names at all.
+//!
+//! A row goes first, and its key is noted for its bytes to be removed, in one transaction; so no row is ever without its bytes. Any
+//! node removes what is noted: doing that twice does no harm. What nobody noted, because a process ended while it took a file, is
+//! found by going through all keys once an hour, which one node does.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::access::Access;
+use engine::context::{Context, System, Touches};
+use engine::error::{Error, Result};
+use engine::pipeline::Service;
+use engine::uploads::{Uploads, folder, made_at};
+use engine::values;
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use store::Transaction;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::records::{self, REMOVALS};
+use crate::events;
+use crate::records::{Kind, Property, Reservation, typed, typed_among};
+
+/// How often what time has ended is looked for.
+const EVERY: Duration = Duration::from_secs(60);
+/// How often it is looked at whether a file has been kept for long enough: its stay may have been moved.
+const LOOK: SignedDuration = SignedDuration::from_hours(24);
+/// Rows, or keys, dealt with together.
+const BATCH: usize = 100;
+/// Such batches in one go, before something else has its turn.
+const BATCHES: usize = 100;
+/// Keys that are looked up together.
+const PAGE: usize = 500;
+/// Bytes that are removed at once, by their keys.
+const AT_ONCE: usize = 8;
+/// How often all keys are gone through.
+const ROUND: SignedDuration = SignedDuration::from_hours(1);
+/// How long bytes may be there before a row names them.
+const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
+/// What going through all keys is called among the duties.
+const DUTY: &str = "unnamed_files";
+
+store::statements! {
+    /// Files that are due to be looked at.
+    DUE = "select f.organization_id, f.id from guest_file f join organization o on o.id = f.organization_id
+        where f.due_at <= ?1 and o.erased_at is null order by f.due_at limit ?2";
+    /// Of some files those that are still due, and their stays.
+    DUE_AMONG = "select id, reservation_id from guest_file where organization_id = ?1 and id = any(?2) and due_at <= ?3";
+    /// When some files are looked at again.
+    LOOK_AGAIN = "update guest_file set due_at = ?3 where organization_id = ?1 and id = ?2";
+    /// Notes a folder whose files are to be removed.
+    NOTE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
+    /// Keys whose bytes are to be removed, behind one of them.
+    NOTED = "select organization_id, key from file_removal where (organization_id, key) > (?1, ?2) order by organization_id, key limit ?3";
+    /// The bytes of a key are gone.
+    REMOVED = "delete from file_removal where organization_id = ?1 and key = ?2";
+    /// Of some keys those that rows name.
+    NAMED = "select f.key from guest_file f join organization o on o.id = f.organization_id where f.key = any(?1) and o.erased_at is null";
+    /// Takes a duty that is due, until the next time.
+    TAKE_DUTY = "update duty set due_at = ?3 where name = ?1 and due_at <= ?2";
+    /// Takes a duty that nobody has had yet, until the next time.
+    BEGIN_DUTY = "insert into duty (name, due_at) values (?1, ?2) on conflict do nothing";
+}
+
+/// How long files are kept after check-out.
+#[derive(Debug, Clone, Copy)]
+pub struct UploadRetention(pub Duration);
+
+/// When files of a stay have been kept for long enough: so long after check-out, which is the end of that day where the flat is not
+/// known.
+fn kept_until(reservation: &Reservation, property: Option<&Property>, retention: Duration) -> Timestamp {
+    let day = reservation.check_out;
+    let end = || day.at(23, 59, 59, 0).to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |end| end.timestamp());
+    let check_out = events::check_out(day, property).unwrap_or_else(end);
+    check_out.checked_add(retention).unwrap_or(Timestamp::MAX)
+}
+
+/// When it is next looked at whether a file of a stay has been kept for long enough: once it has been, as far as is known now, and
+/// once a day before that.
+pub(super) fn next_look(context: &Context<'_, '_>, reservation: &Reservation, property: Option<&Property>) -> Result<Timestamp> {
+    let UploadRetention(retention) = *context.part()?;
+    let tomorrow = context.now().checked_add(LOOK).unwrap_or(Timestamp::MAX);
+    Ok(kept_until(reservation, property, retention).min(tomorrow))
+}
+
+/// Notes that all files of an organization are to be removed.
+pub(crate) fn remove_folder(system: &mut System<'_, '_>, organization: Uuid) -> Result<()> {
+    system.tx.execute(&NOTE_FOLDER, &values![organization, folder(organization)])?;
+    system.rung.insert(REMOVALS);
+    Ok(())
+}
+
+/// Does away with what time has ended, once a minute, and with bytes whenever some are noted; until `stop` is cancelled.
+pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
+    let noted = service.kit.bell(REMOVALS);
+    let mut minute = tokio::time::interval(EVERY);
+    minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let is_minute = tokio::select! {
+            () = stop.cancelled() => return,
+            _ = minute.tick() => true,
+            () = noted.notified() => false,
+        };
+        let swept = async {
+            if is_minute {
+                sweep(&service).await;
+            } else {
+                told(remove_noted(&service).await, "files that are to be removed stay for now");
+            }
+        };
+        // What is under way ends by itself; the next can wait for the next start.
+        if stop.run_until_cancelled(swept).await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Does away with what time has ended.
+pub(crate) async fn sweep(service: &Arc<Service>) {
+    told(remove_old(service).await, "files of stays that are long over stay for now");
+    told(remove_noted(service).await, "files that are to be removed stay for now");
+    told(remove_unnamed(service).await, "files that nothing names stay for now");
+}
+
+fn told(swept: Result<()>, otherwise: &str) {
+    if let Err(error) = swept {
+        tracing::warn!(cause = error.cause(), "{otherwise}");
+    }
+}
+
+/// Looks at the files that are due, and removes those that have been kept for long enough.
+async fn remove_old(service: &Arc<Service>) -> Result<()> {
+    for _ in 0..BATCHES {
+        let now = service.clock.now();
+        let due = service.store.read(move |tx| tx.rows(&DUE, &values![now, i64::try_from(BATCH).unwrap_or(i64::MAX)])).await?;
+        let mut files = HashMap::<Uuid, Vec<Uuid>>::new();
+        for row in &due {
+            files.entry(row.get(0)?).or_default().push(row.get(1)?);
+        }
+        for (organization, ids) in files {
+            let shared = service.clone();
+            service.store.write(move |tx| look(tx, &shared, organization, ids, now)).await?;
+        }
+        if due.len() < BATCH {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Removes of some files those that have been kept for long enough; the others are looked at again.
+fn look(tx: &mut Transaction<'_>, service: &Service, organization: Uuid, ids: Vec<Uuid>, now: Timestamp) -> Result<()> {
+    let access = Access::platform();
+    let mut context = match Context::for_writing(service.system(tx, now), organization, &access, Touches::Stream) {
+        Ok(context) => context,
+        // It is being erased, and its files with it.
+        Err(error) if error.kind() == engine::error::Kind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let rows = context.rows(&DUE_AMONG, values![ids, now])?;
+    let due = rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect::<Result<Vec<(Uuid, Uuid)>>>()?;
+    let stays: HashSet<Uuid> = due.iter().map(|(_, stay)| *stay).collect();
+    let stays: HashMap<Uuid, Reservation> = typed_among(&mut context, Kind::Reservation, stays.into_iter().collect())?;
+    let mut looks = HashMap::new();
+    for (id, reservation) in stays {
+        let property = reservation.property_id.map(|id| typed::<Property>(&mut context, Kind::Property, id)).transpose()?.flatten();
+        looks.insert(id, next_look(&context, &reservation, property.as_ref())?);
+    }
+    let mut over = Vec::new();
+    let mut later = Vec::new();
+    for (file, stay) in due {
+        match looks.get(&stay) {
+            Some(look) if *look > now => later.push(values![file, *look]),
+            _ => over.push(file),
+        }
+    }
+    for row in later {
+        context.execute(&LOOK_AGAIN, row)?;
+    }
+    records::remove(&mut context, over)
+}
+
+/// Removes the bytes that are noted, each time going on behind those that could not be removed.
+async fn remove_noted(service: &Arc<Service>) -> Result<()> {
+    let mut behind = (Uuid::nil(), String::new());
+    let mut failed = None;
+    for _ in 0..BATCHES {
+        let from = behind.clone();
+        let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
+        let rows = service.store.read(move |tx| tx.rows(&NOTED, &values![from.0, from.1, limit])).await?;
+        let noted = rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect::<Result<Vec<(Uuid, String)>>>()?;
+        let Some(last) = noted.last() else { break };
+        behind.clone_from(last);
+        let is_last = noted.len() < BATCH;
+        let removals = futures_util::stream::iter(noted).map(|(organization, key)| async move {
+            let removed = remove_bytes(service, &key).await;
+            removed.map(|()| vec![store::Value::Uuid(organization), store::Value::Text(key)])
+        });
+        let mut gone = Vec::new();
+        for removed in removals.buffer_unordered(AT_ONCE).collect::<Vec<_>>().await {
+            match removed {
+                Ok(row) => gone.push(row),
+                Err(error) => failed = Some(error),
+            }
+        }
+        if !gone.is_empty() {
+            service.store.write(move |tx| gone.iter().try_for_each(|row| tx.execute(&REMOVED, row).map(drop))).await?;
+        }
+        if is_last {
+            break;
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// Removes the bytes of a key, or of all in a folder. Without a place for files there are none.
+async fn remove_bytes(service: &Service, key: &str) -> Result<()> {
+    let Some(uploads) = service.kit.part::<Uploads>() else { return Ok(()) };
+    if let Some(folder) = key.strip_suffix('/') {
+        let keys = uploads.files.list(Some(folder));
+        let removals = keys.try_for_each_concurrent(AT_ONCE, |key| async move { uploads.files.delete(&key).await });
+        return removals.await.map_err(Error::unavailable);
+    }
+    uploads.files.delete(key).await.map_err(Error::unavailable)
+}
+
+/// Removes bytes that no row names, once an hour, on the node that comes first.
+async fn remove_unnamed(service: &Arc<Service>) -> Result<()> {
+    let Some(uploads) = service.kit.part::<Uploads>() else { return Ok(()) };
+    let now = service.clock.now();
+    let next = now.checked_add(ROUND).unwrap_or(Timestamp::MAX);
+    let take = move |tx: &mut Transaction<'_>| {
+        let taken = tx.execute(&TAKE_DUTY, &values![DUTY, now, next])?;
+        if taken > 0 { Ok(taken) } else { tx.execute(&BEGIN_DUTY, &values![DUTY, next]) }
+    };
+    if service.store.write(take).await? == 0 {
+        return Ok(());
+    }
+    let oldest = now.checked_sub(UNNAMED).unwrap_or(Timestamp::MIN);
+    // What is named otherwise than we name files is not ours.
+    let is_old = move |key: &str| made_at(key).is_some_and(|made| made <= oldest);
+    uploads.files.clear_unfinished(is_old).await.map_err(Error::unavailable)?;
+    let mut pages = uploads.files.list(None).try_filter(move |key| std::future::ready(is_old(key))).try_chunks(PAGE);
+    while let Some(page) = pages.next().await {
+        let keys = page.map_err(Error::unavailable)?;
+        let asked = keys.clone();
+        let rows = service.store.read(move |tx| tx.rows(&NAMED, &values![asked])).await?;
+        let named = rows.iter().map(|row| Ok(row.get(0)?)).collect::<Result<HashSet<String>>>()?;
+        let unnamed: Vec<String> = keys.into_iter().filter(|key| !named.contains(key)).collect();
+        let count = unnamed.len();
+        let removals = futures_util::stream::iter(unnamed).map(Ok);
+        let removals = removals.try_for_each_concurrent(AT_ONCE, |key| async move { uploads.files.delete(&key).await });
+        removals.await.map_err(Error::unavailable)?;
+        if count > 0 {
+            tracing::info!(count, "files that nothing names were removed");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_kept_for_so_long_after_check_out() {
+        let stay = serde_json::json!({
+            "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
+            "checkIn": "2026-12-11", "checkOut": "2026-12-15", "guest": {},
+        });
+        let stay: Reservation = serde_json::from_value(stay).unwrap();
+        let flat = serde_json::json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkOutTime": "11:00" });
+        let flat: Property = serde_json::from_value(flat).unwrap();
+        let until = |property, hours: u64| kept_until(&stay, property, Duration::from_secs(hours * 3_600)).to_string();
+        assert_eq!(until(Some(&flat), 720), "2027-01-14T10:00:00Z");
+        assert_eq!(until(Some(&flat), 0), "2026-12-15T10:00:00Z");
+        assert_eq!(until(None, 24), "2026-12-16T23:59:59Z");
+        assert_eq!(kept_until(&stay, None, Duration::MAX), Timestamp::MAX);
+    }
+}

@@ -1,0 +1,521 @@
+//! Files that guests hand in (contract: Steps that are really done).
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use engine::ids::Ids;
+use engine::uploads::{Uploads, folder};
+use futures_util::TryStreamExt as _;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use uuid::Uuid;
+
+use crate::support::house::{House, id};
+use crate::support::node::Node;
+use crate::support::s3::Bucket;
+use crate::support::{Answer, App, new_id, on_both, reservation};
+
+const JPEG: &[u8] = b"\xFF\xD8\xFF\xE0\0\x10JFIF\0 a passport";
+const PDF: &[u8] = b"%PDF-1.7 a visa";
+const LIMIT: usize = 10 << 20;
+
+/// A part of a form: a field, the file's name where it has one, and the content.
+type Part<'p> = (&'p str, Option<&'p str>, &'p [u8]);
+
+/// A directory of the test's own.
+fn directory() -> String {
+    format!("{}/uploads-{}-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id(), new_id())
+}
+
+fn uploads() -> &'static str {
+    Box::leak(format!("--uploads-url=file://{}", directory()).into_boxed_str())
+}
+
+fn form(parts: &[Part<'_>]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (name, file, content) in parts {
+        let file = file.map(|file| format!("; filename=\"{file}\"")).unwrap_or_default();
+        body.extend_from_slice(format!("--XX\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n").as_bytes());
+        body.extend_from_slice(b"Content-Type: text/html\r\n\r\n");
+        body.extend_from_slice(content);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(b"--XX--\r\n");
+    body
+}
+
+async fn send(app: &App, token: &str, step: Uuid, parts: &[Part<'_>]) -> Answer {
+    let request = app.http.post(format!("{}/guest/v1/stays/{token}/steps/{step}/files", app.base));
+    Answer::of(request.header("content-type", "multipart/form-data; boundary=XX").body(form(parts))).await
+}
+
+async fn hand_in(house: &House<'_>, step: Uuid, name: &str, sort: Option<&str>, content: &[u8]) -> Answer {
+    let file: Part<'_> = ("file", Some(name), content);
+    let sort = sort.map(|sort| ("documentType", None, sort.as_bytes()));
+    send(house.org.app, &house.token, step, &[Some(file), sort].into_iter().flatten().collect::<Vec<_>>()).await
+}
+
+async fn keys(app: &App) -> Vec<String> {
+    let uploads = app.server.service.kit.part::<Uploads>().unwrap();
+    let mut keys: Vec<String> = uploads.files.list(None).try_collect().await.unwrap();
+    keys.sort();
+    keys
+}
+
+/// Waits until so many files are kept: what is removed goes in the background.
+async fn kept(app: &App, count: usize) -> Vec<String> {
+    for _ in 0..500 {
+        let keys = keys(app).await;
+        if keys.len() == count {
+            return keys;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{count} were expected of {:?}", keys(app).await);
+}
+
+async fn rows(app: &App) -> i64 {
+    app.query("select count(*) from guest_file", Vec::new(), |row| row.get(0)).await[0]
+}
+
+async fn put(app: &App, key: &str) {
+    let uploads = app.server.service.kit.part::<Uploads>().unwrap();
+    let mut writing = uploads.files.create(key).await.unwrap();
+    writing.append(PDF.into()).await.unwrap();
+    writing.finish().await.unwrap();
+}
+
+/// A status, headers and bytes.
+async fn fetch(app: &App, url: &str) -> (u16, http::HeaderMap, Vec<u8>) {
+    let response = app.http.get(url).send().await.unwrap();
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    (status, headers, response.bytes().await.unwrap().to_vec())
+}
+
+fn url(handed_in: &Value, file: usize) -> String {
+    handed_in["steps"][0]["files"][file]["url"].as_str().unwrap().to_owned()
+}
+
+on_both! {
+    async fn a_file_is_handed_in_and_read_and_taken_back(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        let view = house.step_view(step, "en").await;
+        assert_eq!((&view["files"], &view["requiredDocumentTypes"]), (&json!([]), &json!([])));
+
+        let answer = hand_in(&house, step, "C:\\docs/../pass port.jpg", Some(" Passport "), JPEG).await;
+        assert_eq!(answer.status, 201, "{}", answer.body);
+        let file = answer.data();
+        let wanted = json!({
+            "id": file["id"], "name": "pass port.jpg", "contentType": "image/jpeg", "size": JPEG.len(), "documentType": "Passport",
+            "createdAt": "2026-11-21T09:30:00.001Z",
+        });
+        assert_eq!(file, wanted);
+        let second = hand_in(&house, step, "visa.pdf", None, PDF).await.data();
+        assert_eq!((&second["contentType"], &second["documentType"]), (&json!("application/pdf"), &Value::Null));
+        let view = house.step_view(step, "en").await;
+        assert_eq!((&view["files"], &view["isComplete"]), (&json!([file, second]), &json!(false)));
+        assert_eq!(house.status().await, "in_progress");
+        house.update(step, json!({ "stepType": "your_details" })).await.error(409);
+        let keys = kept(&app, 2).await;
+        assert!(keys.iter().all(|key| key.starts_with(&folder(house.org.id))), "{keys:?}");
+
+        // The platform gets an address of each.
+        let read = house.handed_in().await;
+        assert_eq!(read["steps"][0]["files"][0]["name"], "pass port.jpg");
+        let address = url(&read, 0);
+        let (status, headers, bytes) = fetch(&app, &address).await;
+        assert_eq!((status, bytes.as_slice()), (200, JPEG));
+        for (name, value) in [
+            ("content-type", "image/jpeg"),
+            ("content-length", &JPEG.len().to_string()),
+            ("content-disposition", "attachment; filename*=UTF-8''pass%20port.jpg"),
+            ("x-content-type-options", "nosniff"),
+            ("content-security-policy", "sandbox; default-src 'none'"),
+            ("cache-control", "private, no-store"),
+        ] {
+            assert_eq!(headers[name], value);
+        }
+        let other = url(&read, 1);
+        let signature = |url: &str| url.split("signature=").nth(1).unwrap().to_owned();
+        for forged in [
+            address.replace(&signature(&address), &signature(&other)),
+            address.replace("expires=1", "expires=2"),
+            address.replace("&signature", "&view=1&signature"),
+            address.replace(&house.org.id.to_string(), &new_id().to_string()),
+            address.split('?').next().unwrap().to_owned(),
+        ] {
+            assert_eq!(fetch(&app, &forged).await.0, 404, "{forged}");
+        }
+
+        // The guest gets one that shows a picture, and nothing else.
+        let path = |file: &Value| format!("/steps/{step}/files/{}", id(&file["id"]));
+        for (file, wanted) in [(&file, "inline; "), (&second, "attachment; ")] {
+            let own = house.guest(Method::GET, &path(file), None).await.data();
+            let (status, headers, _) = fetch(&app, own["url"].as_str().unwrap()).await;
+            assert_eq!((status, headers["content-disposition"].to_str().unwrap().starts_with(wanted)), (200, true));
+            assert_eq!(headers["content-security-policy"], "sandbox; default-src 'none'");
+        }
+
+        app.clock.advance(Duration::from_secs(599));
+        assert_eq!(fetch(&app, &address).await.0, 200);
+        app.clock.advance(Duration::from_secs(1));
+        assert_eq!(fetch(&app, &address).await.0, 404);
+
+        let address = url(&house.handed_in().await, 0);
+        assert_eq!(house.guest(Method::DELETE, &path(&file), None).await.data(), json!({ "success": true }));
+        assert_eq!(fetch(&app, &address).await.0, 404);
+        kept(&app, 1).await;
+        for method in [Method::DELETE, Method::GET] {
+            house.guest(method, &path(&file), None).await.error(404);
+        }
+        assert_eq!(house.step_view(step, "en").await["files"], json!([second]));
+    }
+
+    async fn documents_that_are_required_complete_a_step(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let required = json!({ "requiredDocumentTypes": ["Passport", "visa "], "isPhotoIdRequired": true });
+        let step = house.step("identity_check", required).await;
+        assert_eq!(house.step_view(step, "en").await["requiredDocumentTypes"], json!(["Passport", "visa "]));
+        let free = house.step("document_upload", json!({})).await;
+        let is_complete = async |step| house.step_view(step, "en").await["isComplete"] == true;
+        house.answer(step, json!({ "done": true })).await.data();
+        hand_in(&house, step, "1.jpg", Some("PASSPORT"), JPEG).await.data();
+        hand_in(&house, step, "2.jpg", Some("other"), JPEG).await.data();
+        hand_in(&house, free, "3.jpg", Some("visa"), JPEG).await.data();
+        assert!(!is_complete(step).await && !is_complete(free).await);
+        house.submit().await.error(409);
+        let visa = hand_in(&house, step, "4.pdf", Some(" Visa"), PDF).await.data();
+        house.answer(free, json!({})).await.data();
+        assert!(is_complete(step).await && is_complete(free).await, "none is required of the other");
+        assert_eq!(house.handed_in().await["steps"][0]["settings"]["requiredDocumentTypes"], json!(["Passport", "visa "]));
+        house.submit().await.data();
+        hand_in(&house, step, "5.jpg", None, JPEG).await.error(409);
+        house.guest(Method::DELETE, &format!("/steps/{step}/files/{}", id(&visa["id"])), None).await.error(409);
+        kept(&app, 4).await;
+    }
+
+    async fn what_is_wrong_is_named_and_nothing_of_it_is_kept(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        let mut large = JPEG.to_vec();
+        large.resize(LIMIT + 1, b'x');
+        let file = |content: &'static [u8]| -> Part<'static> { ("file", Some("a.jpg"), content) };
+        let long = "x".repeat(201);
+        let wrong: Vec<(Vec<Part<'_>>, &[&str])> = vec![
+            (vec![("file", Some("a.jpg"), &large)], &["file"]),
+            (vec![("file", Some("a.jpg"), &large), ("documentType", None, long.as_bytes())], &["documentType", "file"]),
+            (vec![file(b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")], &["file"]),
+            (vec![file(b"<!doctype html><script>alert(1)</script>")], &["file"]),
+            (vec![file(b"<html>\n%PDF-1.7")], &["file"]),
+            (vec![file(b"PK\x03\x04%PDF-1.7")], &["file"]),
+            (vec![file(b"")], &["file"]),
+            (vec![], &["file"]),
+            (vec![("document", Some("a.jpg"), JPEG)], &["document", "file"]),
+            (vec![file(JPEG), file(JPEG)], &["file"]),
+            (vec![file(JPEG), ("token", None, b"x")], &["token"]),
+            (vec![file(JPEG), ("documentType", None, b"a"), ("documentType", None, b"b")], &["documentType"]),
+            (vec![file(JPEG), ("documentType", None, b" ")], &["documentType"]),
+            (vec![file(JPEG), ("documentType", None, b"a\0b")], &["documentType"]),
+            (vec![file(JPEG), ("documentType", None, b"\xFF\xFE")], &["documentType"]),
+        ];
+        for (parts, issues) in wrong {
+            let answer = send(&app, &house.token, step, &parts).await;
+            assert_eq!(answer.issues(), issues, "{}", answer.body);
+        }
+        let told = send(&app, &house.token, step, &[("file", None, &large)]).await.error(400);
+        assert_eq!(told["details"]["issues"][0]["message"], "is larger than 10 MiB");
+        let url = format!("{}/guest/v1/stays/{}/steps/{step}/files", app.base, house.token);
+        for (kind, body) in [
+            ("application/json", b"{\"file\": {}}".to_vec()),
+            ("multipart/form-data", form(&[file(JPEG)])),
+            ("multipart/form-data; boundary=YY", form(&[file(JPEG)])),
+            ("multipart/form-data; boundary=XX", form(&[file(JPEG)])[..60].to_vec()),
+            ("multipart/form-data; boundary=XX", Vec::new()),
+        ] {
+            Answer::of(app.http.post(&url).header("content-type", kind).body(body)).await.error(400);
+        }
+        kept(&app, 0).await;
+        assert_eq!((rows(&app).await, house.status().await.as_str()), (0, "not_started"));
+
+        assert_eq!(send(&app, &house.token, step, &[("file", Some("a\0b.jpg"), JPEG)]).await.issues(), [""]);
+        large.pop();
+        assert_eq!(send(&app, &house.token, step, &[("file", Some("../../etc/passwd"), &large)]).await.data()["size"], LIMIT);
+        assert_eq!(house.step_view(step, "en").await["files"][0]["name"], "passwd");
+    }
+
+    async fn files_are_of_one_step_of_one_stay(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let (step, other) = (house.step("document_upload", json!({})).await, house.step("identity_check", json!({})).await);
+        let (details, unseen) = (house.step("your_details", json!({})).await, house.idle_step("document_upload", json!({})).await);
+        let file = id(&hand_in(&house, step, "a.jpg", None, JPEG).await.data()["id"]);
+        let neighbour = House::build(&app).await;
+        let foreign = neighbour.step("document_upload", json!({})).await;
+        let theirs = id(&hand_in(&neighbour, foreign, "a.jpg", None, JPEG).await.data()["id"]);
+        let stay = house.org.reservation(Some(house.flat)).await;
+        let second = house.org.stay_token(stay).await;
+        for nowhere in [details, unseen, foreign, new_id()] {
+            hand_in(&house, nowhere, "a.jpg", None, JPEG).await.error(404);
+        }
+        for (token, step, file) in [
+            (&house.token, other, file),
+            (&house.token, details, file),
+            (&house.token, step, theirs),
+            (&house.token, step, new_id()),
+            (&second, step, file),
+            (&neighbour.token, foreign, file),
+        ] {
+            for method in [Method::DELETE, Method::GET] {
+                let path = format!("/steps/{step}/files/{file}");
+                crate::support::house::guest(&app, token, method, &path, None).await.error(404);
+            }
+        }
+        // What was refused is gone, what was not is there.
+        kept(&app, 2).await;
+        for number in 1..10 {
+            hand_in(&house, step, &format!("{number}.jpg"), None, JPEG).await.data();
+        }
+        let answer = hand_in(&house, step, "10.jpg", None, JPEG).await;
+        assert_eq!(answer.issues(), ["file"]);
+        assert_eq!(answer.body["error"]["details"]["key"], "guest.files_limit");
+        hand_in(&house, other, "10.jpg", None, JPEG).await.data();
+        kept(&app, 12).await;
+        house.update_portal(house.portal, json!({ "isPrecheckinEnabled": false })).await;
+        hand_in(&house, other, "11.jpg", None, JPEG).await.error(404);
+        kept(&app, 12).await;
+    }
+
+    async fn what_nothing_names_goes_after_an_hour(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        hand_in(&house, step, "a.jpg", None, JPEG).await.data();
+        let named = keys(&app).await.concat();
+        let fresh = |organization: Uuid| {
+            let id = Ids::default().uuid(app.clock.now()).simple().to_string();
+            format!("{}{id}-{}", folder(organization), Uuid::from_u128(7).simple())
+        };
+        let minutes = |count: u64| Duration::from_secs(60 * count);
+        // All names are gone through now, and then once an hour.
+        app.server.sweep_once().await;
+        app.clock.advance(minutes(30));
+        let (lost, strange) = (fresh(house.org.id), "strange/readme".to_owned());
+        put(&app, &lost).await;
+        put(&app, &strange).await;
+        app.clock.advance(minutes(40));
+        app.server.sweep_once().await;
+        assert_eq!(keys(&app).await.len(), 3, "it is 40 minutes old");
+        app.clock.advance(minutes(30));
+        let young = fresh(new_id());
+        put(&app, &young).await;
+        app.clock.advance(minutes(31));
+        app.server.sweep_once().await;
+        let mut left = [named.clone(), strange.clone(), young];
+        left.sort();
+        assert_eq!(keys(&app).await, left);
+        app.clock.advance(minutes(120));
+        app.server.sweep_once().await;
+        assert_eq!(keys(&app).await, [named, strange]);
+        assert_eq!(house.step_view(step, "en").await["files"].as_array().unwrap().len(), 1);
+    }
+
+    async fn files_go_when_their_stay_is_long_over(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        hand_in(&house, step, "a.jpg", None, JPEG).await.data();
+        // Check-out is on 15 December at 11:00 in Madrid, and the retention ends 30 days later.
+        let until = |moment: &str| {
+            let moment: jiff::Timestamp = moment.parse().unwrap();
+            app.clock.advance(Duration::try_from(app.clock.now().duration_until(moment)).unwrap());
+        };
+        until("2027-01-14T09:59:59Z");
+        app.server.sweep_once().await;
+        assert_eq!((rows(&app).await, keys(&app).await.len()), (1, 1));
+        // One that is moved is looked at again within a day.
+        let mut moved = reservation(Some(house.flat));
+        moved["checkOut"] = json!("2026-12-20");
+        house.org.put_record("reservation", house.stay, moved).await;
+        until("2027-01-14T10:00:00Z");
+        app.server.sweep_once().await;
+        assert_eq!((rows(&app).await, keys(&app).await.len()), (1, 1));
+        until("2027-01-19T10:00:00Z");
+        app.server.sweep_once().await;
+        assert_eq!((rows(&app).await, keys(&app).await.len()), (0, 0));
+        assert_eq!(house.handed_in().await["steps"][0]["files"], json!([]));
+    }
+
+    async fn files_go_with_their_stay_and_with_their_organization(app: App, uploads()) {
+        let (house, gone) = (House::build(&app).await, House::build(&app).await);
+        for house in [&house, &gone] {
+            let step = house.step("document_upload", json!({})).await;
+            hand_in(house, step, "a.jpg", None, JPEG).await.data();
+            hand_in(house, step, "b.jpg", None, JPEG).await.data();
+        }
+        app.platform().ok(Method::DELETE, &format!("/organizations/{}", gone.org.id), None).await;
+        let keys = kept(&app, 2).await;
+        assert!(keys.iter().all(|key| key.starts_with(&folder(house.org.id))));
+        for _ in 0..2 {
+            app.server.sweep_once().await;
+        }
+        app.platform().ok(Method::PUT, &format!("/organizations/{}", gone.org.id), Some(json!({ "name": "Anew" }))).await;
+        house.org.delete_record("reservation", house.stay).await;
+        kept(&app, 0).await;
+        assert_eq!(rows(&app).await, 0);
+    }
+
+    async fn a_stay_has_two_on_their_way_at_once(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        let mut slow = Vec::new();
+        for _ in 0..2 {
+            let mut stream = TcpStream::connect(app.server.address).await.unwrap();
+            let head = format!(
+                "POST /guest/v1/stays/{}/steps/{step}/files HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=XX\r\n\
+                 Content-Length: 5000\r\n\r\n--XX\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n",
+                house.token
+            );
+            stream.write_all(head.as_bytes()).await.unwrap();
+            stream.write_all(&[JPEG, &[b'x'; 1_000]].concat()).await.unwrap();
+            slow.push(stream);
+        }
+        let refused = loop {
+            let answer = hand_in(&house, step, "a.jpg", None, JPEG).await;
+            if answer.status != 201 {
+                break answer;
+            }
+            let file = id(&answer.data()["id"]);
+            house.guest(Method::DELETE, &format!("/steps/{step}/files/{file}"), None).await.data();
+        };
+        refused.error(503);
+        assert!(refused.header("retry-after").is_some());
+        let neighbour = House::build(&app).await;
+        let theirs = neighbour.step("document_upload", json!({})).await;
+        hand_in(&neighbour, theirs, "a.jpg", None, JPEG).await.data();
+        drop(slow);
+        while hand_in(&house, step, "a.jpg", None, JPEG).await.status != 201 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        kept(&app, 2).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_place_files_are_not_taken() {
+    let Some(app) = App::on_postgres(&[]).await else { return };
+    let house = House::build(&app).await;
+    let step = house.step("document_upload", json!({})).await;
+    let answer = hand_in(&house, step, "a.jpg", None, JPEG).await;
+    answer.error(503);
+    assert!(answer.header("retry-after").is_some());
+    app.server.sweep_once().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn they_lie_beside_a_database_of_sqlite() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let app = App::on_sqlite(&[]).await;
+    let house = House::build(&app).await;
+    let step = house.step("document_upload", json!({})).await;
+    hand_in(&house, step, "a.jpg", None, JPEG).await.data();
+    let root = PathBuf::from(format!("{}.uploads", app.database_url.strip_prefix("sqlite:").unwrap()));
+    let file = root.join(&keys(&app).await[0]);
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((std::fs::read(&file).unwrap().as_slice(), mode(&root), mode(&file)), (JPEG, 0o700, 0o600));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_that_is_none_is_told_at_the_start() {
+    crate::support::choose_tls_provider();
+    let directory = tempfile::tempdir().unwrap();
+    let database = format!("sqlite:{}", directory.path().join("test.db").display());
+    for (url, told) in
+        [("uploads", "is not a place such as"), ("ftp://x/y", "is not a place such as"), ("file:///proc/none", "/proc/none: ")]
+    {
+        let flags = crate::support::serve_flags(&database, &["--uploads-url", url]);
+        let started = vestibule::server::Server::start(flags, engine::clock::Clock::system()).await;
+        let error = started.err().unwrap();
+        assert!(error.starts_with("--uploads-url: ") && error.contains(told), "{error}");
+    }
+}
+
+/// The whole way of a file with a bucket, in a process that has it from its environment.
+#[tokio::test(flavor = "multi_thread")]
+async fn they_lie_in_a_bucket() {
+    let bucket = Bucket::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let database = format!("sqlite:{}", directory.path().join("test.db").display());
+    let variables = [
+        ("AWS_ENDPOINT", bucket.endpoint.as_str()),
+        ("AWS_ACCESS_KEY_ID", "id"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_REGION", "eu-1"),
+    ];
+    let environment: Vec<(&str, PathBuf)> = variables.iter().map(|(name, value)| (*name, PathBuf::from(value))).collect();
+    // Not ours, and older than anything.
+    let old = Ids::default().uuid("2026-01-01T00:00:00Z".parse().unwrap()).simple().to_string();
+    let lost = format!("guests/files/{}{old}-{}", folder(new_id()), Uuid::from_u128(7).simple());
+    let strange = ["guests/files/strange/a", "guests/files/strange/b", "guests/files/strange/c", "other"];
+    for key in strange.iter().copied().chain([lost.as_str()]) {
+        bucket.put(key, b"x");
+    }
+    let node = Node::start_with(&database, &["--uploads-url", "s3://bucket/guests/files/"], &environment);
+    let platform = node.platform();
+    let (organization, flat, stay) = (new_id(), new_id(), new_id());
+    let of = |rest: &str| format!("/organizations/{organization}{rest}");
+    platform.ok(Method::PUT, &of(""), Some(json!({ "name": "O" }))).await;
+    let records = json!([
+        { "kind": "property", "id": flat, "data": { "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" } },
+        { "kind": "reservation", "id": stay, "data": reservation(Some(flat)) },
+    ]);
+    platform.ok(Method::POST, &of("/sync"), Some(json!({ "records": records }))).await;
+    let key = json!({ "name": "k", "permissions": ["view_properties", "modify_properties", "manage_organization", "view_reservations"] });
+    let key = platform.ok(Method::POST, &of("/api-keys"), Some(key)).await;
+    let api = node.api(key["token"].as_str().unwrap());
+    api.post("/portals", json!({ "name": "Casa", "isDefault": true })).await.data();
+    let step = json!({ "stepType": "document_upload", "nickname": "Papers", "isActive": true });
+    let step = id(&api.post("/precheck-steps", step).await.data()["id"]);
+    let scope = json!({ "entityType": "precheck_step", "entityId": step, "propertyIds": [flat] });
+    api.post("/entity-scopes/add", scope).await.data();
+    let link = platform.ok(Method::POST, &of(&format!("/reservations/{stay}/guest-link")), None).await;
+    let files = format!("{}/guest/v1/stays/{}/steps/{step}/files", node.base, link["token"].as_str().unwrap());
+    let http = reqwest::Client::new();
+    let send = |content: &[u8]| {
+        let body = form(&[("file", Some("a.pdf"), content)]);
+        Answer::of(http.post(&files).header("content-type", "multipart/form-data; boundary=XX").body(body))
+    };
+
+    let mut large = PDF.to_vec();
+    large.resize(LIMIT, b'y');
+    let small = id(&send(PDF).await.data()["id"]);
+    assert_eq!((bucket.calls("put"), bucket.calls("begin")), (1, 0));
+    send(&large).await.data();
+    assert!(bucket.calls("begin") == 1 && bucket.calls("part") >= 2 && bucket.calls("complete") == 1);
+    large.push(b'y');
+    send(&large).await.error(400);
+    let read = platform.get(&of(&format!("/reservations/{stay}/precheckin"))).await.data();
+    let bytes = http.get(url(&read, 1)).send().await.unwrap().bytes().await.unwrap();
+    assert_eq!(bytes, large[..LIMIT]);
+    Answer::of(http.delete(format!("{files}/{small}"))).await.data();
+    // What was lost goes with the first round through the bucket, page by page; what is not ours stays.
+    let wanted = |keys: &[String]| {
+        let ours = keys.iter().filter(|key| key.starts_with(&format!("guests/files/{organization}/"))).count();
+        ours == 1 && !keys.contains(&lost) && strange.iter().all(|key| keys.iter().any(|there| there == key)) && keys.len() == 5
+    };
+    for _ in 0..500 {
+        if wanted(&bucket.keys()) && bucket.parts() == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(wanted(&bucket.keys()) && bucket.parts() == 0, "{:?} and {} parts", bucket.keys(), bucket.parts());
+    assert!(bucket.calls("list") >= 2 && bucket.calls("give up") == 1);
+    platform.ok(Method::DELETE, &of(""), None).await;
+    for _ in 0..500 {
+        if bucket.keys().len() == strange.len() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{:?}", bucket.keys());
+}
