@@ -26,6 +26,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::app::app;
 use crate::config::{DatabaseFlags, ServeFlags};
 use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
+use crate::guest;
 use crate::manuals::StockPhotos;
 use crate::platform;
 use crate::records::{self, FilesUrl, Photos};
@@ -224,13 +225,14 @@ async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken
     }
 }
 
-/// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, deliveries that are
-/// over, subscriptions whose credential is no longer valid.
+/// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, previews,
+/// deliveries that are over, subscriptions whose credential is no longer valid.
 async fn sweep_once(service: &Arc<Service>, means: &Means) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     let clock = service.clock.clone();
     in_batches(service, "what is left of erased organizations stays for now", move |tx| platform::sweep(tx, app(), &clock)).await;
     in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
+    in_batches(service, "expired previews stay for now, unseen", move |tx| guest::sweep_previews(tx, now)).await;
     if let Err(error) = delivery::sweep_old(means).await {
         tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");
     }

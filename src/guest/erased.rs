@@ -11,4 +11,6 @@ store::statements! {
     MESSAGES = some_of!("guest_message", "organization_id, id");
     /// Their links.
     GUEST_LINKS = some_of!("guest_link", "organization_id, reservation_id");
+    /// Links to previews.
+    PREVIEWS = some_of!("portal_preview", "organization_id, id");
 }

@@ -2,6 +2,7 @@
 //! interface, Manuals).
 
 use std::collections::HashMap;
+use std::ops::Not;
 
 use engine::context::Context;
 use engine::error::Result;
@@ -14,6 +15,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::markdown;
+use super::setup::Which;
 use super::stay::{Flat, Stay};
 use crate::manuals::{self, Category, Covered, DisplayMode, ManualView as Stored, Rule, StayFacts, Visibility};
 use crate::records::{Kind, typed};
@@ -47,12 +49,15 @@ pub struct ManualView {
     pub image_url: Option<String>,
     /// A video to go with it.
     pub video_url: Option<String>,
+    /// Whether guests do not get it, because it is not active: in a preview only; absent otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_inactive: bool,
 }
 
 /// What custom fields are called, and their values at the flat.
 type CustomFields = HashMap<Uuid, (Option<String>, Option<String>)>;
 
-/// The active manuals that reach a flat, before they are put into words.
+/// The manuals that reach a flat, before they are put into words.
 #[derive(Default)]
 pub(super) struct Stock {
     /// In portal order.
@@ -81,10 +86,10 @@ struct Shelved {
 }
 
 impl Stock {
-    pub(super) fn load(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Self> {
+    pub(super) fn load(context: &mut Context<'_, '_>, flat: &Flat, which: Which) -> Result<Self> {
         let ids = scopes::reaching_ids(context, EntityType::Manual, &flat.targets())?;
         let mut manuals = manuals::among(context, ids)?;
-        manuals.retain(|manual| manual.manual.answered.is_active);
+        manuals.retain(|manual| which == Which::All || manual.manual.answered.is_active);
         let categories = if manuals.is_empty() { Vec::new() } else { manuals::categories_in_order(context)? };
         let fields = fields(context, flat, &manuals)?;
         Ok(Self { categories, manuals, fields })
@@ -126,7 +131,7 @@ impl Shelves {
 
 fn shelved(covered: Covered, texts: &Texts, fields: &CustomFields) -> Shelved {
     let Covered { manual, image_url } = covered;
-    let Stored { id, manual_category_id, title_id, description_id, display_mode, custom_field_id, icon_name, video_url, .. } =
+    let Stored { id, manual_category_id, title_id, description_id, display_mode, custom_field_id, icon_name, video_url, is_active, .. } =
         manual.answered;
     let (name, value) = custom_field_id.and_then(|id| fields.get(&id)).cloned().unwrap_or_default();
     let (title, description, description_html) = match display_mode {
@@ -137,7 +142,8 @@ fn shelved(covered: Covered, texts: &Texts, fields: &CustomFields) -> Shelved {
         // The value is the platform's, and no Markdown.
         DisplayMode::PmsVariable => (texts.of(title_id).or(name), value.clone(), value.as_deref().map(markdown::escape)),
     };
-    let view = ManualView { id, title, description, description_html, icon_name, image_url, video_url };
+    let is_inactive = !is_active;
+    let view = ManualView { id, title, description, description_html, icon_name, image_url, video_url, is_inactive };
     Shelved { heading: manual_category_id, rules: manual.answered.visibility_rules, view }
 }
 

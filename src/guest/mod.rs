@@ -1,4 +1,4 @@
-//! What this guest of this flat sees now.
+//! What this guest of this flat sees now, and what one would see.
 
 mod bounds;
 mod erased;
@@ -9,6 +9,7 @@ mod markdown;
 mod messages;
 mod operations;
 mod precheckin;
+mod preview;
 mod setup;
 mod stay;
 mod submission;
@@ -23,12 +24,13 @@ pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView};
 pub(crate) use operations::{stay_token, stay_url};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
+pub(crate) use preview::sweep as sweep_previews;
 pub use view::{GuestView, language_of};
 
 /// What guests see and hand in.
 pub(crate) static CHAPTER: Chapter = Chapter {
-    operations: operations::operations,
-    statements: || [link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS, precheckin::STATEMENTS].concat(),
+    operations: || [operations::operations(), preview::operations()].into_iter().flatten().collect(),
+    statements: || [link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS, precheckin::STATEMENTS, preview::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
     lists: |lists| {
         lists.add(OnGone(|context, kind, ids| match kind {

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::ops::Not;
 use std::sync::Arc;
 
 use engine::context::Context;
@@ -17,7 +18,7 @@ use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use super::bounds;
-use super::setup::length_of;
+use super::setup::{Which, length_of};
 use super::stay::{Flat, Stay};
 use super::words;
 use crate::portals::Portal;
@@ -87,12 +88,26 @@ pub(super) struct Precheckin {
 impl Precheckin {
     /// Reads what was answered; `steps` are those that reach the flat, as [`reaching`] has them.
     pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay, steps: &[Arc<Step>]) -> Result<Self> {
+        let (answers, submitted) = (answers(context, stay.id)?, submission(context, stay.id)?);
+        Ok(Self::of(stay, steps, answers, submitted))
+    }
+
+    /// The same where nothing has been answered.
+    pub(super) fn unanswered(stay: &Stay, steps: &[Arc<Step>]) -> Self {
+        Self::of(stay, steps, HashMap::new(), None)
+    }
+
+    fn of(
+        stay: &Stay,
+        steps: &[Arc<Step>],
+        mut answers: HashMap<Uuid, (Object, Moment)>,
+        submitted: Option<(PrecheckinStatus, Moment)>,
+    ) -> Self {
         let is_enabled = !stay.is_cancelled() && stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
-        let mut answers = answers(context, stay.id)?;
         let facts = stay.facts();
         let shown = steps.iter().filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
         let steps = shown.map(|step| Asked { step: step.clone(), answers: answers.remove(&step.id) }).collect();
-        Ok(Self { is_enabled, steps, earlier: answers, submitted: submission(context, stay.id)? })
+        Self { is_enabled, steps, earlier: answers, submitted }
     }
 
     pub(super) fn status(&self) -> PrecheckinStatus {
@@ -171,13 +186,17 @@ fn outcome<'s>(is_reviewed: bool, steps: impl Iterator<Item = &'s Step>) -> Prec
     if !is_reviewed || is_waived { PrecheckinStatus::Approved } else { PrecheckinStatus::InReview }
 }
 
-/// The active steps that reach a flat, in guest order, whoever stays there; none where its portal does not ask for any.
-pub(super) fn reaching(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Vec<Arc<Step>>> {
+/// The steps that reach a flat, in guest order, whoever stays there; none where its portal does not ask for any.
+pub(super) fn reaching(context: &mut Context<'_, '_>, flat: &Flat, which: Which) -> Result<Vec<Arc<Step>>> {
     if !flat.portal().is_some_and(|portal| portal.is_precheckin_enabled) {
         return Ok(Vec::new());
     }
     let ids = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
-    let mut steps: Vec<Arc<Step>> = precheck::among(context, ids)?.into_iter().map(Arc::new).collect();
+    let found = match which {
+        Which::Active => precheck::among(context, ids)?,
+        Which::All => precheck::some(context, ids)?,
+    };
+    let mut steps: Vec<Arc<Step>> = found.into_iter().map(Arc::new).collect();
     sort(&mut steps, flat.portal());
     Ok(steps)
 }
@@ -231,6 +250,9 @@ pub struct StepView {
     /// What is asked now, for additional questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<Vec<QuestionView>>,
+    /// Whether guests do not get it, because it is not active: in a preview only; absent otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_inactive: bool,
 }
 
 /// A question as the guest sees it.
@@ -292,6 +314,7 @@ impl Asked {
                 let shown = precheck::shown_questions(&step.questions, &answers);
                 shown.into_iter().map(|question| question_view(question, &answers, texts, language)).collect()
             }),
+            is_inactive: !step.is_active,
         }
     }
 }

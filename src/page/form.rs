@@ -335,6 +335,7 @@ mod tests {
             description: None,
             agreement_text: None,
             questions: questions.map(|numbers| numbers.iter().map(question).collect()),
+            is_inactive: false,
         }
     }
 
