@@ -55,7 +55,7 @@ store::statements! {
         delete from portal_preview where (organization_id, id) in (select organization_id, id from ended)";
 }
 
-/// A preview to make.
+/// A preview to make, for whoever holds `view_properties`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "propertyId": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "at": "2026-12-11T14:00:00.000Z" }))]
@@ -63,7 +63,7 @@ struct CreatePreview {
     /// Id of the portal to preview; it is shown whichever portal serves the flat.
     id: Uuid,
     /// Id of the reservation whose guest's page is shown, with how far they are and without what they gave; it needs
-    /// `view_reservations` as well, and does not go with `propertyId`. Null or left out: the page of a made-up guest.
+    /// `view_reservations` besides, and does not go with `propertyId`. Null or left out: the page of a made-up guest.
     #[serde(default)]
     reservation_id: Option<Uuid>,
     /// Id of the property that a made-up guest stays in. Null or left out: that of the reservation, else the first that the portal
