@@ -260,7 +260,7 @@ fn made_up(check_in: Date) -> Reservation {
         property_id: None,
         status: ReservationStatus::Confirmed,
         channel: "direct".into(),
-        booked_at: Moment(booked_on.map(|zoned| zoned.timestamp()).unwrap_or(Timestamp::MIN)),
+        booked_at: Moment(booked_on.map_or(Timestamp::MIN, |zoned| zoned.timestamp())),
         check_in,
         check_out: check_in.saturating_add(NIGHTS.days()),
         guest: Guest::default(),
