@@ -245,13 +245,14 @@ async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken
 }
 
 /// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, what tells of
-/// changes by guests, deliveries that are over, subscriptions whose credential is no longer valid.
+/// changes by guests, previews, deliveries that are over, subscriptions whose credential is no longer valid.
 async fn sweep_once(service: &Arc<Service>, means: &Means) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     let clock = service.clock.clone();
     in_batches(service, "what is left of erased organizations stays for now", move |tx| platform::sweep(tx, app(), &clock)).await;
     in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
     in_batches(service, "old changes by guests stay for now", move |tx| guest::sweep(tx, now)).await;
+    in_batches(service, "expired previews stay for now, unseen", move |tx| guest::sweep_previews(tx, now)).await;
     if let Err(error) = delivery::sweep_old(means).await {
         tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");
     }

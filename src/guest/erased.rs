@@ -19,4 +19,6 @@ store::statements! {
     FILES = some_of!("guest_file", "organization_id, id");
     /// Their links.
     GUEST_LINKS = some_of!("guest_link", "organization_id, reservation_id");
+    /// Links to previews.
+    PREVIEWS = some_of!("portal_preview", "organization_id, id");
 }

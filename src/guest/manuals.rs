@@ -2,6 +2,7 @@
 //! interface, Manuals).
 
 use std::collections::HashMap;
+use std::ops::Not;
 
 use engine::context::Context;
 use engine::error::Result;
@@ -15,6 +16,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::markdown;
+use super::setup::Which;
 use super::stay::{Flat, Stay};
 use crate::manuals::{self, Category, Covered, DisplayMode, ManualView as Stored, Rule, StayFacts, Visibility};
 use crate::records::{Kind, Property, typed};
@@ -51,6 +53,9 @@ pub struct ManualView {
     /// How to get into the flat's wireless network, for a manual whose icon says that it is about that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wifi: Option<WifiView>,
+    /// Whether guests do not get it, because it is not active: in a preview only; absent otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_inactive: bool,
 }
 
 /// A wireless network.
@@ -78,7 +83,7 @@ const WIFI_ICON: &str = "wifi";
 /// What custom fields are called, and their values at the flat.
 type CustomFields = HashMap<Uuid, (Option<String>, Option<String>)>;
 
-/// The active manuals that reach a flat, before they are put into words.
+/// The manuals that reach a flat, before they are put into words.
 #[derive(Default)]
 pub(super) struct Stock {
     /// In portal order.
@@ -109,10 +114,10 @@ struct Shelved {
 }
 
 impl Stock {
-    pub(super) fn load(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Self> {
+    pub(super) fn load(context: &mut Context<'_, '_>, flat: &Flat, which: Which) -> Result<Self> {
         let ids = scopes::reaching_ids(context, EntityType::Manual, &flat.targets())?;
         let mut manuals = manuals::among(context, ids)?;
-        manuals.retain(|manual| manual.manual.answered.is_active);
+        manuals.retain(|manual| which == Which::All || manual.manual.answered.is_active);
         let categories = if manuals.is_empty() { Vec::new() } else { manuals::categories_in_order(context)? };
         let fields = fields(context, flat, &manuals)?;
         Ok(Self { categories, manuals, fields, wifi: wifi(flat) })
@@ -174,7 +179,7 @@ fn wifi(flat: &Flat) -> Option<WifiView> {
 
 fn shelved(covered: Covered, texts: &Texts, fields: &CustomFields, wifi: Option<&WifiView>) -> Shelved {
     let Covered { manual, image_url } = covered;
-    let Stored { id, manual_category_id, title_id, description_id, display_mode, custom_field_id, icon_name, video_url, .. } =
+    let Stored { id, manual_category_id, title_id, description_id, display_mode, custom_field_id, icon_name, video_url, is_active, .. } =
         manual.answered;
     let (name, value) = custom_field_id.and_then(|id| fields.get(&id)).cloned().unwrap_or_default();
     let (title, description, description_html) = match display_mode {
@@ -186,7 +191,8 @@ fn shelved(covered: Covered, texts: &Texts, fields: &CustomFields, wifi: Option<
         DisplayMode::PmsVariable => (texts.of(title_id).or(name), value.clone(), value.as_deref().map(markdown::escape)),
     };
     let wifi = wifi.filter(|_| icon_name.as_deref() == Some(WIFI_ICON)).cloned();
-    let view = ManualView { id, title, description, description_html, icon_name, image_url, video_url, wifi };
+    let is_inactive = !is_active;
+    let view = ManualView { id, title, description, description_html, icon_name, image_url, video_url, wifi, is_inactive };
     Shelved { heading: manual_category_id, rules: manual.answered.visibility_rules, view }
 }
 

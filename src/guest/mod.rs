@@ -1,4 +1,4 @@
-//! What this guest of this flat sees now.
+//! What this guest of this flat sees now, and what one would see.
 
 mod acceptance;
 mod bounds;
@@ -13,6 +13,7 @@ mod markdown;
 mod messages;
 mod operations;
 mod precheckin;
+mod preview;
 mod progress;
 mod review;
 mod setup;
@@ -32,19 +33,20 @@ pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
 pub(crate) use operations::{stay_token, stay_url};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
+pub(crate) use preview::sweep as sweep_previews;
 pub use progress::{Progress, ProgressStatus};
 pub use view::{GuestView, language_of};
 
 /// What guests see and hand in.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
-        let of_modules =
-            [operations::operations(), files::operations(), progress::operations(), review::operations(), changes::operations()];
-        of_modules.into_iter().flatten().collect()
+        let of_guests = [operations::operations(), files::operations(), changes::operations()];
+        let of_staff = [progress::operations(), review::operations(), preview::operations()];
+        of_guests.into_iter().chain(of_staff).flatten().collect()
     },
     statements: || {
         let of_guests = [changes::STATEMENTS, link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS].concat();
-        let of_steps = [precheckin::STATEMENTS, progress::STATEMENTS, review::STATEMENTS].concat();
+        let of_steps = [precheckin::STATEMENTS, progress::STATEMENTS, review::STATEMENTS, preview::STATEMENTS].concat();
         [of_guests, of_steps, files::statements()].concat()
     },
     erased: erased::STATEMENTS,

@@ -20,6 +20,7 @@ use super::explain::{Explanation, explain};
 use super::files;
 use super::messages::{self, Message};
 use super::precheckin::{Precheckin, StepView};
+use super::preview;
 use super::setup::{self, Setup};
 use super::stay::{Stay, reservation};
 use super::submission::{self, Submission};
@@ -46,7 +47,8 @@ struct GetStay {
     /// Language to answer in, as a BCP 47 tag. Left out: the language of the reservation's guest, else English.
     #[serde(default)]
     language: Option<Language>,
-    /// Another moment to preview the stay at; needs `Authorization` with a credential of the organization. Left out: now.
+    /// Another moment to preview the stay at; needs `Authorization` with a credential of the organization, but for the token of a preview.
+    /// Left out: now, or the moment the preview was made for.
     #[serde(default)]
     at: Option<Moment>,
 }
@@ -167,11 +169,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .run(send),
         Operation::guest("listOwnMessages", Method::GET, "/stays/{token}/messages")
             .summary("What the guest has written to the host, oldest first")
-            .run(|context, _: ReadMessages| {
-                let id = own_reservation(context)?;
-                reservation(context, id)?;
-                messages::latest(context, id)
-            }),
+            .run(read_messages),
         Operation::public("getGuestLink", Method::GET, "/reservations/{id}/guest-link", reads)
             .summary("The link that opens a reservation's guest portal")
             .run(|context, input: GetGuestLink| {
@@ -214,6 +212,9 @@ pub(super) fn own_stay(context: &mut Context<'_, '_>, language: Option<&str>) ->
 }
 
 fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
+    if let Credential::Preview { opens } = context.access.credential {
+        return preview::view(context, opens, input.language.as_deref(), input.at.map(|at| at.0));
+    }
     let (stay, setup) = own_stay(context, input.language.as_deref())?;
     let at = input.at.map_or_else(|| context.now(), |at| at.0);
     view(context, stay, &setup, at)
@@ -242,6 +243,16 @@ fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
     let message = messages::send(context, &stay, input.text.0)?;
     changes::record(context, ChangeKind::Message, id, None)?;
     Ok(message)
+}
+
+/// What the guest wrote. A preview has nobody's messages.
+fn read_messages(context: &mut Context<'_, '_>, _: ReadMessages) -> Result<Vec<Message>> {
+    if let Credential::Preview { .. } = context.access.credential {
+        return Ok(Vec::new());
+    }
+    let id = own_reservation(context)?;
+    reservation(context, id)?;
+    messages::latest(context, id)
 }
 
 /// Closes the stays of deleted reservations, and forgets what their guests handed in.

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::ops::Not;
 use std::sync::Arc;
 
 use engine::context::Context;
@@ -21,7 +22,7 @@ use super::bounds;
 use super::decision::{Hold, Submitted};
 use super::files::{self, FileView, GuestFile};
 use super::progress::{self, Progress, ProgressStatus};
-use super::setup::{Setup, length_of};
+use super::setup::{Setup, Which, length_of};
 use super::stay::{Flat, Stay};
 use super::words;
 use crate::portals::Portal;
@@ -157,22 +158,29 @@ pub(super) struct Precheckin {
 impl Precheckin {
     /// Reads what was answered; `steps` are those that reach the flat, as [`reaching`] has them.
     pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay, steps: &[Arc<Step>]) -> Result<Self> {
-        let is_enabled = !stay.is_cancelled() && stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
         let mut given = handed_in(context, stay.id)?;
-        let facts = stay.facts();
-        let shown = steps.iter().filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
-        let shown: Vec<_> = shown.collect();
-        if shown.iter().any(|step| step.step_type.takes_files()) {
+        if steps.iter().any(|step| step.step_type.takes_files()) {
             add_files(context, stay.id, &mut given)?;
         }
-        let submitted = submission(context, stay.id)?;
+        Ok(Self::of(stay, steps, given, submission(context, stay.id)?))
+    }
+
+    /// The same where nothing has been answered.
+    pub(super) fn unanswered(stay: &Stay, steps: &[Arc<Step>]) -> Self {
+        Self::of(stay, steps, HashMap::new(), None)
+    }
+
+    fn of(stay: &Stay, steps: &[Arc<Step>], mut given: HashMap<Uuid, Given>, submitted: Option<Submitted>) -> Self {
+        let is_enabled = !stay.is_cancelled() && stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
+        let facts = stay.facts();
+        let shown = steps.iter().filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
         let asked = |step: &Arc<Step>| {
             let hold = Hold::of(submitted.as_ref(), step.id);
             Asked::new(step.clone(), given.remove(&step.id).unwrap_or_default(), stay, hold)
         };
-        let steps = shown.into_iter().map(asked).collect();
+        let steps = shown.map(asked).collect();
         let nights = precheck::days(facts.check_in, facts.check_out);
-        Ok(Self { is_enabled, steps, earlier: given, nights, submitted })
+        Self { is_enabled, steps, earlier: given, nights, submitted }
     }
 
     pub(super) fn status(&self) -> PrecheckinStatus {
@@ -283,13 +291,17 @@ fn outcome<'s>(is_reviewed: bool, steps: impl Iterator<Item = &'s Step>) -> Prec
     if !is_reviewed || is_waived { PrecheckinStatus::Approved } else { PrecheckinStatus::InReview }
 }
 
-/// The active steps that reach a flat, in guest order, whoever stays there; none where its portal does not ask for any.
-pub(super) fn reaching(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Vec<Arc<Step>>> {
+/// The steps that reach a flat, in guest order, whoever stays there; none where its portal does not ask for any.
+pub(super) fn reaching(context: &mut Context<'_, '_>, flat: &Flat, which: Which) -> Result<Vec<Arc<Step>>> {
     if !flat.portal().is_some_and(|portal| portal.is_precheckin_enabled) {
         return Ok(Vec::new());
     }
     let ids = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
-    let mut steps: Vec<Arc<Step>> = precheck::among(context, ids)?.into_iter().map(Arc::new).collect();
+    let found = match which {
+        Which::Active => precheck::among(context, ids)?,
+        Which::All => precheck::some(context, ids)?,
+    };
+    let mut steps: Vec<Arc<Step>> = found.into_iter().map(Arc::new).collect();
     sort(&mut steps, flat.portal());
     Ok(steps)
 }
@@ -388,6 +400,9 @@ pub struct StepView {
     /// The sorts of documents of which each has to be handed in, for the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_document_types: Option<Vec<String>>,
+    /// Whether guests do not get it, because it is not active: in a preview only; absent otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_inactive: bool,
 }
 
 /// A question as the guest sees it.
@@ -480,6 +495,7 @@ impl Asked {
             progress: self.given.progress.clone(),
             files: step.step_type.takes_files().then(|| self.given.files.iter().map(GuestFile::view).collect()),
             required_document_types: step.step_type.takes_files().then(|| step.required_documents().to_vec()),
+            is_inactive: !step.is_active,
         }
     }
 }

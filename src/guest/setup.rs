@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use super::manuals::{Shelves, Stock};
 use super::precheckin;
+use super::preview;
 use super::stay::{Flat, Stay, reservation};
 use super::view::language_of;
 use crate::portals::{self, Branding};
@@ -30,14 +31,25 @@ pub(super) struct Setup {
     pub language: String,
     /// How the portal looks; the organization's default where the portal has none of its own or there is none.
     pub branding: Option<Branding>,
-    /// The active steps that reach the flat, in guest order.
+    /// Which of what follows there is.
+    pub which: Which,
+    /// The steps that reach the flat, in guest order.
     pub steps: Vec<Arc<Step>>,
     /// What of them costs something, by step.
     pub costs: HashMap<Uuid, Cost>,
     /// The texts of all but the manuals.
     pub texts: Texts,
-    /// The active manuals that reach the flat.
+    /// The manuals that reach the flat.
     pub shelves: Shelves,
+}
+
+/// Which steps, manuals and offers are set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those that are active: what guests get.
+    Active,
+    /// Those that are not, as well.
+    All,
 }
 
 /// A stay and what is set up for it, in the language asked for or else the guest's; 404 where there is no such reservation.
@@ -51,13 +63,32 @@ impl Setup {
     /// What is set up for a flat now.
     fn of(context: &mut Context<'_, '_>, property: Option<Uuid>, language: String) -> Result<Arc<Self>> {
         let key = format!("{} {language}", property.unwrap_or_default());
-        context.cached(&key, |context| Self::load(context, property, language))
+        context.cached(&key, |context| {
+            let flat = Flat::load(context, property)?;
+            Self::load(context, flat, language, Which::Active)
+        })
     }
 
-    fn load(context: &mut Context<'_, '_>, property: Option<Uuid>, language: String) -> Result<Self> {
-        let flat = Flat::load(context, property)?;
+    /// What is set up for a flat as a preview of a portal shows it, kept apart from what guests get; 404 where the portal or the
+    /// flat is no longer there.
+    pub(super) fn previewed(
+        context: &mut Context<'_, '_>,
+        portal: Uuid,
+        property: Option<Uuid>,
+        language: String,
+        which: Which,
+    ) -> Result<Arc<Self>> {
+        let flat = property.map_or_else(|| "-".into(), |id| id.to_string());
+        let key = format!("preview {portal} {flat} {which:?} {language}");
+        context.cached(&key, |context| {
+            let flat = preview::flat(context, portal, property)?;
+            Self::load(context, Some(flat), language, which)
+        })
+    }
+
+    fn load(context: &mut Context<'_, '_>, flat: Option<Flat>, language: String, which: Which) -> Result<Self> {
         let (steps, stock) = match &flat {
-            Some(flat) => (precheckin::reaching(context, flat)?, Stock::load(context, flat)?),
+            Some(flat) => (precheckin::reaching(context, flat, which)?, Stock::load(context, flat, which)?),
             None => Default::default(),
         };
         let costs = precheck::costs(context, &steps)?;
@@ -76,7 +107,7 @@ impl Setup {
         let mut texts = translations::texts(context, linked.iter().copied().chain(stock.linked_texts()), &language)?;
         let shelves = stock.shelve(&texts);
         texts.retain(&linked);
-        Ok(Self { flat: flat.map(Arc::new), language, branding, steps, costs, texts, shelves })
+        Ok(Self { flat: flat.map(Arc::new), language, branding, which, steps, costs, texts, shelves })
     }
 }
 

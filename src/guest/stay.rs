@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::portals::{self, Portal};
 use crate::precheck::StayFacts;
 use crate::records::{Kind, Property, Reservation, ReservationStatus, typed};
-use crate::scopes::{Placement, Resolved, Target, TargetKind, effective_portal};
+use crate::scopes::{Placement, Resolved, Route, Target, TargetKind, effective_portal};
 
 /// A stay.
 pub(crate) struct Stay {
@@ -85,13 +85,18 @@ impl Flat {
     pub(crate) fn load(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Result<Option<Self>> {
         let Some(id) = id else { return Ok(None) };
         let Some(property) = typed::<Property>(context, Kind::Property, id)? else { return Ok(None) };
-        let tags = property.tag_ids.clone().unwrap_or_default();
-        let placement = Placement { property: id, group: property.property_group_id, tags };
+        let placement = placement(id, &property);
         let portal = match effective_portal(context, &placement)? {
             Some(resolved) => portals::find_portal(context, resolved.portal)?.map(|portal| (portal, resolved)),
             None => None,
         };
         Ok(Some(Self { property, placement, portal }))
+    }
+
+    /// A property as it would be if it were assigned to a portal, whichever serves it.
+    pub(super) fn served_by(portal: Portal, id: Uuid, property: Property) -> Self {
+        let resolved = Resolved { portal: portal.id, route: Route::Direct };
+        Self { placement: placement(id, &property), property, portal: Some((portal, resolved)) }
     }
 
     /// The portal that serves it.
@@ -107,6 +112,10 @@ impl Flat {
         let portal = self.portal().map(|portal| (TargetKind::Portal, portal.id));
         [(TargetKind::Property, *property)].into_iter().chain(group).chain(tags).chain(portal).collect()
     }
+}
+
+fn placement(id: Uuid, property: &Property) -> Placement {
+    Placement { property: id, group: property.property_group_id, tags: property.tag_ids.clone().unwrap_or_default() }
 }
 
 /// The reservation of a stay; 404 where there is none.

@@ -18,6 +18,7 @@ use super::files::{AddressedFile, addressed};
 use super::messages::{self, Message};
 use super::precheckin::{self, Asked, Given, Precheckin, PrecheckinStatus, Saved};
 use super::progress::Progress;
+use super::setup::Which;
 use super::stay::Stay;
 use crate::precheck::{self, FlagAction, StepSettings, StepType, identity_actions};
 
@@ -94,7 +95,7 @@ impl SubmittedStep {
 /// What the guest of a reservation has handed in.
 pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Submission> {
     let stay = Stay::load(context, reservation)?;
-    let steps = stay.flat.as_deref().map(|flat| precheckin::reaching(context, flat)).transpose()?.unwrap_or_default();
+    let steps = stay.flat.as_deref().map(|flat| precheckin::reaching(context, flat, Which::Active)).transpose()?.unwrap_or_default();
     let precheckin = Precheckin::load(context, &stay, &steps)?;
     let status = precheckin.status();
     let Precheckin { steps, earlier, submitted, .. } = precheckin;

@@ -1,5 +1,7 @@
 //! The guest view: exactly what a guest sees, resolved and in their language (contract: Guest interface).
 
+use std::ops::Not;
+
 use engine::context::Context;
 use engine::error::Result;
 use engine::moment::Moment;
@@ -13,7 +15,8 @@ use uuid::Uuid;
 use super::decision::Submitted;
 use super::manuals::{ManualCategoryView, UpcomingView};
 use super::precheckin::{Precheckin, PrecheckinStatus, StepView};
-use super::setup::Setup;
+use super::preview::PreviewView;
+use super::setup::{Setup, Which};
 use super::stay::{Flat, Stay};
 use super::words;
 use crate::portals::{Branding, CommunicationMethod, Portal, Tile, contact, tiles};
@@ -46,6 +49,9 @@ pub struct GuestView {
     pub upcoming: Vec<UpcomingView>,
     /// The languages the organization addresses guests in, English first.
     pub languages: Vec<String>,
+    /// What it is a preview of, where it is one; absent for a guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<PreviewView>,
 }
 
 /// The stay.
@@ -139,6 +145,9 @@ pub struct OfferView {
     pub cta_text: Option<String>,
     /// Where it leads.
     pub url: Option<String>,
+    /// Whether guests do not get it, because it is not active: in a preview only; absent otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_inactive: bool,
 }
 
 /// What is asked before arrival.
@@ -169,21 +178,28 @@ pub fn language_of(asked: Option<&str>, guest: &Guest) -> String {
 
 /// Resolves what the guest of a stay sees at a moment.
 pub(super) fn view(context: &mut Context<'_, '_>, stay: Stay, setup: &Setup, at: Timestamp) -> Result<GuestView> {
-    let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
+    let precheckin = precheckin_view(&Precheckin::load(context, &stay, &setup.steps)?, setup);
+    let languages = context.organization.settings.languages.clone();
+    Ok(view_of(stay, setup, precheckin, languages, at))
+}
+
+/// The same with pre-check-in as it is said to stand.
+pub(super) fn view_of(stay: Stay, setup: &Setup, precheckin: PrecheckinView, languages: Vec<String>, at: Timestamp) -> GuestView {
     let portal = stay.portal();
-    Ok(GuestView {
+    GuestView {
         contact: portal.and_then(contact).map(|(method, value)| ContactView { method, value: value.to_owned() }),
         quick_access: portal.map(|portal| tiles(portal.excluded_quick_access_types.as_deref())).unwrap_or_default(),
-        special_offer: portal.filter(|portal| portal.is_special_offer_active).map(|portal| offer(portal, &setup.texts)),
-        precheckin: precheckin_view(&precheckin, setup),
+        special_offer: portal.filter(|portal| is_offered(portal, setup.which)).map(|portal| offer(portal, &setup.texts)),
+        precheckin,
         manual_categories: setup.shelves.view(&stay, at),
         upcoming: portal.filter(|portal| portal.is_unlock_hint_shown).map(|_| setup.shelves.upcoming(&stay, at)).unwrap_or_default(),
-        languages: context.organization.settings.languages.clone(),
+        languages,
         property: setup.flat.as_deref().map(flat_of),
         portal: portal.map(shown),
         branding: setup.branding.as_ref().map(|branding| look(branding, &setup.texts)),
         reservation: stay_of(stay.id, stay.reservation),
-    })
+        preview: None,
+    }
 }
 
 /// Pre-check-in of a stay.
@@ -258,11 +274,19 @@ fn look(branding: &Branding, texts: &Texts) -> BrandingView {
     }
 }
 
+/// Whether the special offer is shown. One that is not active is worth showing only where there is something to it.
+fn is_offered(portal: &Portal, which: Which) -> bool {
+    let has_copy =
+        || [portal.special_offer_title_id, portal.special_offer_type_id, portal.special_offer_cta_text_id].iter().any(Option::is_some);
+    portal.is_special_offer_active || which == Which::All && has_copy()
+}
+
 fn offer(portal: &Portal, texts: &Texts) -> OfferView {
     OfferView {
         title: texts.of(portal.special_offer_title_id),
         kind: texts.of(portal.special_offer_type_id),
         cta_text: texts.of(portal.special_offer_cta_text_id),
         url: portal.special_offer_url.clone(),
+        is_inactive: !portal.is_special_offer_active,
     }
 }

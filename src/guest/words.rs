@@ -32,6 +32,12 @@ pub fn precheckin_prompt(language: &str) -> &'static str {
     PRECHECKIN_PROMPT.in_language(language)
 }
 
+/// What a guest is called who is made up for a preview.
+#[must_use]
+pub fn made_up_guest(language: &str) -> &'static str {
+    Builtin { en: "Guest", es: "Huésped", fr: "Voyageur" }.in_language(language)
+}
+
 /// The built-in title of a step.
 #[must_use]
 pub fn step_title(step_type: StepType, language: &str) -> &'static str {

@@ -345,6 +345,7 @@ mod tests {
             progress: None,
             files: None,
             required_document_types: None,
+            is_inactive: false,
         }
     }
 

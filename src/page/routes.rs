@@ -114,6 +114,9 @@ async fn send_form(
     view: &GuestView,
     fields: Option<&[(String, String)]>,
 ) -> Result<Value, Refusal> {
+    if view.preview.is_some() {
+        return Err(Refusal::of(&Error::forbidden("The forms of a preview do nothing.")));
+    }
     let fields = fields.ok_or_else(|| Refusal::of(&Kind::Validation.into()))?;
     let input = form::input(form, &view.precheckin.steps, fields).map_err(|error| Refusal::of(&error))?;
     let step = if let Form::Step(step) = form { Some(step) } else { None };

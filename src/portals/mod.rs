@@ -16,7 +16,7 @@ use crate::translations::Shows;
 pub use branding::Branding;
 pub(crate) use branding_operations::{default_branding, find as find_branding};
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
-pub(crate) use portal_operations::{default_portal, find as find_portal};
+pub(crate) use portal_operations::{default_portal, find as find_portal, readable as readable_portal};
 
 /// Portals and brandings.
 pub(crate) static CHAPTER: Chapter = Chapter {

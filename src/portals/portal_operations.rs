@@ -95,7 +95,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("getPortal", Method::GET, "/portals/{id}", Needs::Permission(ViewProperties))
             .summary("Read a portal's full configuration")
             .kept(Basis::Configuration)
-            .run(get),
+            .run(|context, input: ById| readable(context, input.id)),
         Operation::public("createPortal", Method::POST, "/portals", Needs::Permission(ModifyProperties))
             .summary("Create a portal; it serves no property until assigned")
             .creates()
@@ -121,8 +121,9 @@ fn list(context: &mut Context<'_, '_>, input: ListPortals) -> Result<String> {
     Ok(row.map_or(Ok("[]".into()), |row| row.get(0))?)
 }
 
-fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Portal> {
-    let portal = find(context, input.id)?.ok_or_else(not_found)?;
+/// A portal that the caller may read, or 404.
+pub(crate) fn readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Portal> {
+    let portal = find(context, id)?.ok_or_else(not_found)?;
     if Coverage::load(context)?.may_read_portal(portal.id) { Ok(portal) } else { Err(not_found()) }
 }
 

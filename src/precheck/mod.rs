@@ -30,7 +30,7 @@ pub use costs::{Cost, Deposit, Fee, Waiver};
 pub use identity::{FlagAction, actions as identity_actions};
 pub use order::{SortKey, compare};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
-pub(crate) use records::{all, among, mark_used, one};
+pub(crate) use records::{all, among, mark_used, one, some};
 pub use step::{PricingBasis, Step, StepSettings, StepType, Targeting};
 pub use targeting::{StayFacts, Verdict, days, decide};
 pub(crate) use visible::{check_exists, visible_ids};

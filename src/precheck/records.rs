@@ -69,7 +69,7 @@ pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Step>> {
 }
 
 /// These steps, in no order.
-pub(super) fn some(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Step>> {
+pub(crate) fn some(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Step>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }

@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use crate::records::{Kind, OnGone, record_names};
 pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
-pub(crate) use serving::{Coverage, effective_portal};
+pub(crate) use serving::{Coverage, effective_portal, first_served};
 
 store::statements! {
     /// What an entity is assigned to.

@@ -28,8 +28,8 @@ store::statements! {
         join portal p on p.organization_id = s.organization_id and p.id = s.entity_id
         where s.organization_id = ?1 and s.target_kind in ('property', 'property_group', 'tag') and s.target_id = any(?2)
         and s.entity_type = 'portal_settings' order by p.created_at, p.id";
-    /// Every property.
-    PROPERTIES = "select id from record where organization_id = ?1 and kind = 'property'";
+    /// Every property, by creation.
+    PROPERTIES = "select id from record where organization_id = ?1 and kind = 'property' order by created_at, id";
     /// The groups and tags of every property.
     PLACEMENTS = "select from_id, to_kind, to_id from record_link where organization_id = ?1 and from_kind = 'property'";
 }
@@ -40,6 +40,17 @@ pub(crate) fn effective_portal(context: &mut Context<'_, '_>, placement: &Placem
     let default = default_portal(context)?;
     let rows = context.rows(&ASSIGNMENTS_TO, values![targets])?;
     Ok(resolve(placement, &assignments(&rows, default)?))
+}
+
+/// Of the properties that the caller reaches, the first that a portal serves; where it serves none of them, the first of all.
+pub(crate) fn first_served(context: &mut Context<'_, '_>, portal: Uuid) -> Result<Option<Uuid>> {
+    let reach = context.reach();
+    let default = default_portal(context)?;
+    let assignments = assignments(&context.rows(&ASSIGNMENTS, [])?, default)?;
+    let is_served = |placement: &Placement| resolve(placement, &assignments).is_some_and(|resolved| resolved.portal == portal);
+    let reached = placements(context)?.into_iter().filter(|placement| reach.covers(placement.property));
+    // Of several that are equal, this is the first.
+    Ok(reached.min_by_key(|placement| !is_served(placement)).map(|placement| placement.property))
 }
 
 fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Uuid>> {
@@ -162,19 +173,19 @@ impl Limited {
     }
 }
 
+/// Where every property stands, by creation.
 fn placements(context: &mut Context<'_, '_>) -> Result<Vec<Placement>> {
-    let mut placements = HashMap::<Uuid, Placement>::new();
-    for row in context.rows(&PROPERTIES, [])? {
-        let property = row.get(0)?;
-        placements.insert(property, Placement { property, group: None, tags: Vec::new() });
-    }
+    let rows = context.rows(&PROPERTIES, [])?;
+    let unplaced = rows.iter().map(|row| Ok(Placement { property: row.get(0)?, group: None, tags: Vec::new() }));
+    let mut placements = unplaced.collect::<Result<Vec<_>>>()?;
+    let places: HashMap<Uuid, usize> = placements.iter().enumerate().map(|(place, placement)| (placement.property, place)).collect();
     for row in context.rows(&PLACEMENTS, [])? {
-        let Some(placement) = placements.get_mut(&row.get(0)?) else { continue };
+        let Some(placement) = places.get(&row.get(0)?).and_then(|place| placements.get_mut(*place)) else { continue };
         match row.get::<String>(1)?.parse().ok() {
             Some(Kind::PropertyGroup) => placement.group = Some(row.get(2)?),
             Some(Kind::Tag) => placement.tags.push(row.get(2)?),
             _ => {}
         }
     }
-    Ok(placements.into_values().collect())
+    Ok(placements)
 }

@@ -66,7 +66,7 @@ async fn invent_row(app: &App, table: &str, id: Uuid) {
 
 /// Everything that an organization can have.
 pub async fn furnish(house: &House<'_>) -> Api {
-    let House { org, api, flat, token, .. } = house;
+    let House { org, api, flat, portal, token, .. } = house;
     let app = org.app;
     let member = new_id();
     org.member(member, None, Permission::VARIANTS, true).await;
@@ -95,6 +95,7 @@ pub async fn furnish(house: &House<'_>) -> Api {
     api.patch(&format!("/portal-manuals/{}", manual.as_str().unwrap()), cover).await.data();
     api.post("/portal-brandings", json!({ "name": "Blue", "calloutMessage": "Hello" })).await.data();
     api.post_with_key("/portals", "once", json!({ "name": "Keyed" })).await.data();
+    api.post(&format!("/portals/{portal}/preview"), json!({})).await.data();
     connected
 }
 

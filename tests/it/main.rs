@@ -42,6 +42,7 @@ mod precheck;
 mod precheck_questions;
 mod precheck_rules;
 mod precheck_scopes;
+mod previews;
 mod process;
 mod reading;
 mod rebinding;

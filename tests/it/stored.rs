@@ -13,7 +13,7 @@ use crate::support::{Answer, Api, App, on_both, serve_flags};
 
 /// What is stored as a document, and one as release 0.1.0 wrote it, or the first that had such documents: its table, of a record
 /// with its kind.
-const DOCUMENTS: [(&str, &str); 21] = [
+const DOCUMENTS: [(&str, &str); 22] = [
     ("organization", include_str!("fixtures/0.1.0/organization.json")),
     ("api_key", include_str!("fixtures/0.1.0/api_key.json")),
     ("member", include_str!("fixtures/0.1.0/member.json")),
@@ -34,6 +34,10 @@ const DOCUMENTS: [(&str, &str); 21] = [
     ("record.review", include_str!("fixtures/0.1.0/record.review.json")),
     ("record.workflow", include_str!("fixtures/0.1.0/record.workflow.json")),
     ("record.workflow_step_run", include_str!("fixtures/0.1.0/record.workflow_step_run.json")),
+    (
+        "portal_preview",
+        r#"{ "portalId": "0192f0c1-0000-7000-8000-000000000001", "propertyId": null, "checkIn": "2026-12-11", "language": "fr", "isInactiveIncluded": true }"#,
+    ),
     ("record.custom_field", r#"{ "name": "Door code", "value": "1234" }"#),
 ];
 
@@ -85,6 +89,8 @@ struct Scene<'a> {
     step: Uuid,
     subscription: Uuid,
     review: Uuid,
+    /// The token of a preview.
+    preview: String,
 }
 
 impl<'a> Scene<'a> {
@@ -104,7 +110,9 @@ impl<'a> Scene<'a> {
             app.query(text, vec![house.org.id.into()], |row| row.get(0)).await[0]
         };
         let (step, subscription) = (first("precheck_step").await, first("webhook_subscription").await);
-        Self { house, connected, step, subscription, review }
+        let preview = house.api.post(&format!("/portals/{}/preview", house.portal), json!({})).await.data();
+        let preview = preview["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        Self { house, connected, step, subscription, review, preview }
     }
 
     /// Puts a document into every row of its table.
@@ -143,6 +151,7 @@ impl<'a> Scene<'a> {
                 explained,
                 view,
             ],
+            "portal_preview" => vec![("preview", String::new())],
             "portal_branding" => vec![(public, "/portal-brandings".into()), view],
             "precheck_step" => {
                 vec![(public, "/precheck-steps".into()), (public, format!("/precheck-steps/{step}")), handed_in, explained, view]
@@ -167,6 +176,7 @@ impl<'a> Scene<'a> {
                 "public" => api.get(&path).await,
                 "connected" => self.connected.get(&path).await,
                 "platform" => org.app.platform().get(&path).await,
+                "preview" => org.app.stay(&self.preview, "").await,
                 _ => org.app.stay(token, "").await,
             };
             (path, answer)
@@ -226,6 +236,9 @@ on_both! {
             if document == "record.reservation" {
                 // It stays where the guest of this test does.
                 doc["propertyId"] = json!(scene.house.flat);
+            }
+            if document == "portal_preview" {
+                doc["portalId"] = json!(scene.house.portal);
             }
             if document == "member" {
                 doc["propertyIds"] = json!([scene.house.flat]);

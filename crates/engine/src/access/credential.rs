@@ -58,6 +58,11 @@ pub enum Credential {
         /// What the link opens.
         opens: Uuid,
     },
+    /// Whoever has the link to a preview: they see what a guest would, and do nothing.
+    Preview {
+        /// What the link opens.
+        opens: Uuid,
+    },
 }
 
 impl Credential {
@@ -69,6 +74,7 @@ impl Credential {
             Self::Connection { app, member } => format!("oauth:{app}:{member}"),
             Self::Platform => "platform".into(),
             Self::Guest { opens } => format!("guest:{opens}"),
+            Self::Preview { opens } => format!("preview:{opens}"),
         }
     }
 
@@ -131,12 +137,17 @@ impl Access {
     /// A guest: what their link opens, and nothing else.
     #[must_use]
     pub fn guest(opens: Uuid) -> Self {
-        Self {
-            credential: Credential::Guest { opens },
-            permissions: Permissions::default(),
-            reach: Reach::Properties([].into()),
-            satisfies_two_factor: true,
-        }
+        Self::linked(Credential::Guest { opens })
+    }
+
+    /// Whoever looks at a preview.
+    #[must_use]
+    pub fn preview(opens: Uuid) -> Self {
+        Self::linked(Credential::Preview { opens })
+    }
+
+    fn linked(credential: Credential) -> Self {
+        Self { credential, permissions: Permissions::default(), reach: Reach::Properties([].into()), satisfies_two_factor: true }
     }
 
     /// 403 without the permission.
@@ -145,6 +156,16 @@ impl Access {
             return Ok(());
         }
         Err(Error::forbidden(format!("Missing permission {}.", permission.as_ref())))
+    }
+
+    /// 403 for whoever may look and no more.
+    pub fn require_more_than_a_preview(&self) -> Result<()> {
+        match self.credential {
+            Credential::Preview { .. } => {
+                Err(Error::forbidden("This is a preview: it shows what a guest would see, and its forms do nothing."))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// 403 `TWO_FACTOR_REQUIRED` where the organization's rule is not met.
@@ -224,7 +245,7 @@ pub fn load(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential
         Credential::Connection { app, member } => {
             connection(&tx.rows(&TOKENS_BY_CONNECTION, &[organization.into(), app.into(), member.into()])?, now)
         }
-        Credential::Platform | Credential::Guest { .. } => Ok(None),
+        Credential::Platform | Credential::Guest { .. } | Credential::Preview { .. } => Ok(None),
     }
 }
 
@@ -236,7 +257,7 @@ pub fn name(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential
         Credential::Connection { member, .. } => {
             doc(&MEMBER, member)?.map(|row| row.get(0)).transpose()?.map(|Json::<Member>(member)| member.name)
         }
-        Credential::Platform | Credential::Guest { .. } => None,
+        Credential::Platform | Credential::Guest { .. } | Credential::Preview { .. } => None,
     })
 }
 

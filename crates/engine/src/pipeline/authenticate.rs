@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::Service;
 use super::{Caller, Head};
-use crate::access::{self, Access, Identified};
+use crate::access::{self, Access, Credential, Identified};
 use crate::app::App;
 use crate::error::{Error, Kind, Result};
 use crate::format;
@@ -115,13 +115,15 @@ fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<
     Ok(Caller::Platform(Access::platform(), Some(id.ok_or_else(|| Error::not_found("Organization"))?)))
 }
 
-/// The token in the path opens one thing. A preview of another moment is for those who configure it, so it needs a credential
-/// of the same organization besides.
+/// The token in the path opens one thing, as long as it is good. Another moment is for those who configure it, so it needs a
+/// credential of the same organization besides; whoever has the link to a preview has been let in to look by one of them.
 fn linked(tx: &mut Transaction<'_>, app: &App, request: &Head, now: Timestamp) -> Result<Arc<Identified>> {
     let link = app.about.link;
     let token = link_token(request).unwrap_or_default();
-    let identified = (link.find)(tx, token)?.ok_or_else(|| Error::not_found(link.what))?;
-    if request.query.iter().any(|(name, _)| name == "at") {
+    let found = (link.find)(tx, token)?.filter(|identified| identified.is_valid(now));
+    let identified = found.ok_or_else(|| Error::not_found(link.what))?;
+    let is_preview = matches!(identified.access.credential, Credential::Preview { .. });
+    if !is_preview && request.query.iter().any(|(name, _)| name == "at") {
         let previewer = bearer(&request.headers).map_or(Ok(None), |token| access::find(tx, token, now))?;
         if previewer.is_none_or(|previewer| previewer.organization.id != identified.organization.id) {
             return Err(Kind::Authentication.into());

@@ -61,9 +61,12 @@ impl Call {
         Ok(Admitted(caller))
     }
 
-    /// Two-factor, then permission.
+    /// Two-factor, then permission. Nothing is written for a preview, whichever operation it is.
     pub(super) fn permit(&self, access: &Access) -> Result<()> {
         access.require_two_factor()?;
+        if self.operation.effect == Effect::Write {
+            access.require_more_than_a_preview()?;
+        }
         match self.operation.needs {
             Needs::Permission(permission) => access.require(permission),
             Needs::Permissions(permissions) => permissions.iter().try_for_each(|permission| access.require(*permission)),
