@@ -21,6 +21,7 @@ use crate::records::{Kind, OnGone};
 pub use bounds::is_reached;
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView};
+pub use messages::Message;
 pub(crate) use operations::{stay_token, stay_url};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
 pub use view::{GuestView, language_of};
