@@ -13,7 +13,6 @@ mod setup;
 mod stay;
 mod submission;
 mod view;
-mod words;
 
 use engine::chapter::Chapter;
 

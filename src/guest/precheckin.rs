@@ -19,11 +19,11 @@ use uuid::Uuid;
 use super::bounds;
 use super::setup::length_of;
 use super::stay::{Flat, Stay};
-use super::words;
 use crate::portals::Portal;
 use crate::precheck::{self, Question, QuestionKind, QuestionOption, SortKey, Step, StepType};
 use crate::scopes::{self, EntityType};
 use crate::translations::Texts;
+use crate::words::in_language;
 
 store::statements! {
     /// What a guest has answered.
@@ -284,7 +284,7 @@ impl Asked {
         StepView {
             id: step.id,
             step_type: step.step_type,
-            title: texts.of(step.display_title_ml_text_id).unwrap_or_else(|| words::step_title(step.step_type, language).to_owned()),
+            title: texts.of(step.display_title_ml_text_id).unwrap_or_else(|| in_language(language).0.step_title(step.step_type).to_owned()),
             is_complete: self.is_complete(),
             description: texts.of(step.write_only.guest_description_ml_text_id),
             agreement_text: texts.of(agreement_text_id(step)).or_else(written),
@@ -299,7 +299,7 @@ impl Asked {
 fn question_view(question: &Question, answers: &Object, texts: &Texts, language: &str) -> QuestionView {
     let option = |option: &QuestionOption| OptionView {
         id: option.id,
-        name: option.answer.map(|answer| words::yes_or_no(answer, language).to_owned()).or_else(|| texts.of(option.name_ml_text_id)),
+        name: option.answer.map(|answer| in_language(language).0.yes_or_no(answer).to_owned()).or_else(|| texts.of(option.name_ml_text_id)),
     };
     QuestionView {
         id: question.id,

@@ -13,10 +13,10 @@ use super::manuals::ManualCategoryView;
 use super::precheckin::{Precheckin, PrecheckinStatus, StepView};
 use super::setup::Setup;
 use super::stay::{Flat, Stay};
-use super::words;
 use crate::portals::{Branding, CommunicationMethod, Portal, Tile, contact, tiles};
 use crate::records::{Guest, Property, Reservation, ReservationStatus};
 use crate::translations::{ENGLISH, Texts};
+use crate::words::in_language;
 
 /// What this guest of this flat sees now.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -174,7 +174,7 @@ pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &Setup) -> Prechec
     PrecheckinView {
         is_enabled: precheckin.is_enabled,
         status: precheckin.status(),
-        prompt_message: precheckin.is_enabled.then(|| written.unwrap_or_else(|| words::precheckin_prompt(language).to_owned())),
+        prompt_message: precheckin.is_enabled.then(|| written.unwrap_or_else(|| in_language(language).0.precheckin.prompt.to_owned())),
         steps: precheckin.steps.iter().map(|asked| asked.view(texts, language)).collect(),
     }
 }
