@@ -23,7 +23,7 @@ pub use manuals::{ManualCategoryView, ManualView};
 pub use messages::Message;
 pub(crate) use operations::{stay_token, stay_url};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
-pub use view::{GuestView, language_of};
+pub use view::{BrandingView, GuestView, language_of};
 
 /// What guests see and hand in.
 pub(crate) static CHAPTER: Chapter = Chapter {
