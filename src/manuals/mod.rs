@@ -11,6 +11,7 @@ mod photos;
 mod records;
 mod rule;
 mod texts;
+mod upcoming;
 mod visibility;
 mod visible;
 
@@ -25,6 +26,7 @@ pub use manual::{DisplayMode, ManualView};
 pub use photos::StockPhotos;
 pub(crate) use records::{Covered, all, among};
 pub use rule::{Rule, VisibilityRules};
+pub use upcoming::shown_from;
 pub use visibility::{StayFacts, Visibility, decide};
 pub(crate) use visible::visible_ids;
 
