@@ -22,7 +22,8 @@ pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView};
 pub(crate) use operations::{stay_token, stay_url};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
-pub use view::{BrandingView, GuestView, language_of};
+pub(crate) use view::BrandingView;
+pub use view::{GuestView, language_of};
 
 /// What guests see and hand in.
 pub(crate) static CHAPTER: Chapter = Chapter {
