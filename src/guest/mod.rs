@@ -20,7 +20,6 @@ mod setup;
 mod stay;
 mod submission;
 mod view;
-mod words;
 
 use engine::chapter::Chapter;
 
@@ -31,10 +30,12 @@ pub use files::FileView;
 pub(crate) use files::{UploadRetention, remove_folder as remove_files_of, run as keep_files, sweep as sweep_files};
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
+pub use messages::Message;
 pub(crate) use operations::{stay_token, stay_url};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
 pub(crate) use preview::sweep as sweep_previews;
 pub use progress::{Progress, ProgressStatus};
+pub(crate) use view::{BrandingView, ContactView, OfferView, PortalView, StayView};
 pub use view::{GuestView, language_of};
 
 /// What guests see and hand in.

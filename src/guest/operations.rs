@@ -89,6 +89,10 @@ struct SendMessage {
     token: String,
     /// What the guest writes to the host, 1 to 6000 characters and not blank. A stay has at most 200 messages.
     text: Text6000,
+    /// A UUID of the sender's own for this message. Where the stay has a message that was sent with the same one, that is answered and
+    /// nothing is sent again; the text is not compared. Left out: every request is a message.
+    #[serde(default)]
+    key: Option<Uuid>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -240,7 +244,7 @@ fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
 fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
     let id = own_reservation(context)?;
     let stay = Stay::load(context, id)?;
-    let message = messages::send(context, &stay, input.text.0)?;
+    let message = messages::send(context, &stay, input.text.0, input.key)?;
     changes::record(context, ChangeKind::Message, id, None)?;
     Ok(message)
 }

@@ -24,11 +24,11 @@ use super::files::{self, FileView, GuestFile};
 use super::progress::{self, Progress, ProgressStatus};
 use super::setup::{Setup, Which, length_of};
 use super::stay::{Flat, Stay};
-use super::words;
 use crate::portals::Portal;
 use crate::precheck::{self, Cost, Deposit, Fee, Ground, Question, QuestionKind, QuestionOption, SortKey, Step, StepType};
 use crate::scopes::{self, EntityType};
 use crate::translations::Texts;
+use crate::words::in_language;
 
 store::statements! {
     /// What a guest has answered, and what was said of steps that others carry out.
@@ -457,7 +457,7 @@ impl Asked {
     /// What the guest reads above it.
     pub(super) fn title(&self, texts: &Texts, language: &str) -> String {
         let step = &self.step;
-        texts.of(step.display_title_ml_text_id).unwrap_or_else(|| words::step_title(step.step_type, language).to_owned())
+        texts.of(step.display_title_ml_text_id).unwrap_or_else(|| in_language(language).0.step_title(step.step_type).to_owned())
     }
 
     /// The questions that are asked now, of a step that asks any.
@@ -503,7 +503,7 @@ impl Asked {
 fn question_view(question: &Question, answers: &Object, texts: &Texts, language: &str) -> QuestionView {
     let option = |option: &QuestionOption| OptionView {
         id: option.id,
-        name: option.answer.map(|answer| words::yes_or_no(answer, language).to_owned()).or_else(|| texts.of(option.name_ml_text_id)),
+        name: option.answer.map(|answer| in_language(language).0.yes_or_no(answer).to_owned()).or_else(|| texts.of(option.name_ml_text_id)),
     };
     QuestionView {
         id: question.id,

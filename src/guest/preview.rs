@@ -26,10 +26,10 @@ use super::precheckin::Precheckin;
 use super::setup::{Setup, Which};
 use super::stay::{Flat, Stay, reservation};
 use super::view::{GuestView, PrecheckinView, language_of, precheckin_view, view_of};
-use super::words;
 use crate::portals;
 use crate::records::{Guest, Kind, Property, Reservation, ReservationStatus, get_record, typed};
 use crate::scopes;
+use crate::words::in_language;
 
 /// How long a preview is good.
 const GOOD_FOR: SignedDuration = SignedDuration::from_hours(1);
@@ -205,7 +205,7 @@ pub(super) fn view(context: &mut Context<'_, '_>, id: Uuid, language: Option<&st
     stay.reservation.guest = Guest {
         first_name: match preview.reservation_id {
             Some(_) => stay.reservation.guest.first_name,
-            None => Some(words::made_up_guest(&setup.language).to_owned()),
+            None => Some(in_language(&setup.language).0.preview.guest.to_owned()),
         },
         last_name: None,
         language: Some(setup.language.clone()),

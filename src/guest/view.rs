@@ -18,10 +18,10 @@ use super::precheckin::{Precheckin, PrecheckinStatus, StepView};
 use super::preview::PreviewView;
 use super::setup::{Setup, Which};
 use super::stay::{Flat, Stay};
-use super::words;
 use crate::portals::{Branding, CommunicationMethod, Portal, Tile, contact, tiles};
 use crate::records::{Guest, Property, Reservation, ReservationStatus};
 use crate::translations::{ENGLISH, Texts};
+use crate::words::in_language;
 
 /// What this guest of this flat sees now.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -213,7 +213,7 @@ pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &Setup) -> Prechec
         status: precheckin.status(),
         message: request.and_then(|decision| decision.message.clone()),
         requested_at: request.and_then(|decision| decision.decided_at),
-        prompt_message: precheckin.is_enabled.then(|| written.unwrap_or_else(|| words::precheckin_prompt(language).to_owned())),
+        prompt_message: precheckin.is_enabled.then(|| written.unwrap_or_else(|| in_language(language).0.precheckin.prompt.to_owned())),
         steps: precheckin.views(setup),
     }
 }
