@@ -50,6 +50,18 @@ pub struct Frame<'v> {
     pub bar: Vec<Way>,
     pub foot: Option<Foot<'v>>,
     pub is_preview: bool,
+    /// What chooses the moment that a preview shows.
+    pub picker: Option<Picker>,
+}
+
+/// What chooses the moment that a preview shows.
+pub struct Picker {
+    /// Where it leads.
+    pub action: String,
+    /// The language that is kept.
+    pub language: Option<String>,
+    /// The moment that is shown, by the clock of the flat.
+    pub at: String,
 }
 
 /// Where the page's own things are.
@@ -116,6 +128,7 @@ impl Frame<'_> {
             bar: Vec::new(),
             foot: None,
             is_preview: false,
+            picker: None,
         }
     }
 }
@@ -148,6 +161,11 @@ impl<'v> Frame<'v> {
             bar: bar(shown),
             foot: Some(foot(shown)),
             is_preview: shown.is_preview,
+            picker: shown.view.preview.as_ref().map(|preview| Picker {
+                action: shown.links.path().to_owned(),
+                language: shown.links.language().map(str::to_owned),
+                at: preview.at.0.to_zoned(shown.zone()).strftime("%Y-%m-%dT%H:%M").to_string(),
+            }),
             ..bare
         }
     }

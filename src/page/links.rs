@@ -2,25 +2,40 @@
 
 use uuid::Uuid;
 
-/// The addresses of a stay's pages. They keep the language that the address asked for, and nothing else.
+/// The addresses of a stay's pages. They keep the language that the address asked for and the moment of a preview, and nothing
+/// else.
 #[derive(Debug, Clone)]
 pub struct Links {
     /// The path of the stay's page, without a query.
     page: String,
     language: Option<String>,
+    /// The moment that a preview is to show.
+    moment: Option<String>,
 }
 
 impl Links {
     /// Those below a page, in a language where one is asked for.
     #[must_use]
     pub const fn new(page: String, language: Option<String>) -> Self {
-        Self { page, language }
+        Self { page, language, moment: None }
+    }
+
+    /// The same at another moment.
+    #[must_use]
+    pub fn at_moment(self, moment: String) -> Self {
+        Self { moment: Some(moment), ..self }
     }
 
     /// The path of the page.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.page
+    }
+
+    /// The language that the address asked for.
+    #[must_use]
+    pub fn language(&self) -> Option<&str> {
+        self.language.as_deref()
     }
 
     /// The page by which a guest enters.
@@ -32,7 +47,7 @@ impl Links {
     /// The same in another language.
     #[must_use]
     pub fn home_in(&self, language: &str) -> String {
-        format!("{}{}", self.page, query(&[("language", language)]))
+        Self { language: Some(language.to_owned()), ..self.clone() }.home()
     }
 
     /// A step, which is also where its form goes.
@@ -121,7 +136,8 @@ impl Links {
 
     fn at(&self, rest: &str, more: &[(&str, &str)]) -> String {
         let language = self.language.iter().map(|language| ("language", language.as_str()));
-        let pairs: Vec<(&str, &str)> = language.chain(more.iter().copied()).collect();
+        let moment = self.moment.iter().map(|moment| ("at", moment.as_str()));
+        let pairs: Vec<(&str, &str)> = language.chain(moment).chain(more.iter().copied()).collect();
         format!("{}{rest}{}", self.page, query(&pairs))
     }
 }
@@ -148,5 +164,7 @@ mod tests {
         assert_eq!(spanish.submit(), "/guests/stay/abc/submit?language=pt-BR");
         assert_eq!(spanish.worker(), "/guests/stay/abc/worker.js");
         assert_eq!(spanish.home_in("fr"), "/guests/stay/abc?language=fr");
+        let later = spanish.at_moment("2026-11-23T15:00".into());
+        assert_eq!(later.home_in("fr"), "/guests/stay/abc?language=fr&at=2026-11-23T15%3A00");
     }
 }

@@ -4,7 +4,7 @@ use askama::Template;
 use engine::error::{Error, Result};
 
 use super::frame::Frame;
-use super::seen::{Category, Manual};
+use super::seen::{Category, Manual, Wifi};
 use super::shown::Shown;
 use super::{icons, qr};
 use crate::words::fill;
@@ -99,10 +99,12 @@ pub fn render(shown: &Shown, manual: &Manual) -> Result<String> {
 pub fn card<'v>(manual: &'v Manual, shown: &Shown, is_open: bool) -> Option<Card<'v>> {
     let has_body = manual.has_body();
     let title = manual.title.as_deref().or(has_body.then_some(shown.words.manuals.good_to_know))?;
+    // A preview has no password to give.
+    let code = |wifi: &'v Wifi| qr::wifi(&wifi.name, wifi.password.as_deref(), &fill(shown.words.wifi.drawing, &[("name", &wifi.name)]));
     let wifi = manual.wifi.as_ref().map(|wifi| WifiCard {
         name: &wifi.name,
         password: wifi.password.as_deref(),
-        qr: qr::wifi(&wifi.name, wifi.password.as_deref(), &fill(shown.words.wifi.drawing, &[("name", &wifi.name)])),
+        qr: if shown.is_preview { None } else { code(wifi) },
     });
     let icon = manual.icon_name.as_deref().and_then(icons::svg);
     Some(Card { manual, title, icon, has_body, is_open, href: shown.links.manual(manual.id), wifi })

@@ -1,5 +1,6 @@
 //! The guest view as the page reads it: the answer of `getStay`, with what it may lack.
 
+use engine::moment::Moment;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -27,6 +28,16 @@ pub struct View {
     /// Those of the organization, English first.
     #[serde(default)]
     pub languages: Vec<String>,
+    /// What it is a preview of, where it is one.
+    #[serde(default)]
+    pub preview: Option<Preview>,
+}
+
+/// What a preview shows.
+#[derive(Debug, Deserialize)]
+pub struct Preview {
+    /// The moment.
+    pub at: Moment,
 }
 
 /// The flat.
@@ -115,6 +126,9 @@ pub struct Step {
     pub progress: Option<Progress>,
     #[serde(default)]
     pub fees: Vec<Fee>,
+    /// Whether guests do not get it; in a preview only.
+    #[serde(default)]
+    pub is_inactive: bool,
 }
 
 const fn yes() -> bool {
@@ -220,6 +234,9 @@ pub struct Manual {
     pub video_url: Option<String>,
     #[serde(default)]
     pub wifi: Option<Wifi>,
+    /// Whether guests do not get it; in a preview only.
+    #[serde(default)]
+    pub is_inactive: bool,
 }
 
 impl Manual {
@@ -242,5 +259,5 @@ pub struct Wifi {
 #[serde(rename_all = "camelCase")]
 pub struct Upcoming {
     pub title: Option<String>,
-    pub visible_from: engine::moment::Moment,
+    pub visible_from: Moment,
 }

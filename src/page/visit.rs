@@ -6,10 +6,13 @@ use axum::body::Body;
 use axum::extract::{RawPathParams, Request as HttpRequest};
 use axum::response::Response;
 use engine::format;
+use engine::moment::Moment;
 use engine::pipeline::{Requester, Service};
 use engine::surface::{PathParams, query, readable, request_id};
 use http::HeaderMap;
 use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
@@ -92,10 +95,21 @@ impl Visit {
     /// What the guest sees: at the moment that the query asks for, where it may, and else now.
     ///
     /// The address says in which language; else the guest's own; else the first that the browser accepts, of those that there
-    /// is something in.
+    /// is something in. The moment of a preview may be given as its form does, by the clock of the flat.
     pub async fn look(&mut self) -> Result<Shown, Refusal> {
-        let at = self.asks("at").map(|at| ("at".to_owned(), at.to_owned()));
-        let view = self.view(self.asked.clone(), at.clone()).await?;
+        let asked_at = self.asks("at").map(str::to_owned);
+        let by_clock =
+            asked_at.as_deref().and_then(|at| at.parse::<DateTime>().ok()).filter(|_| !asked_at.as_deref().is_some_and(is_moment));
+        let at = |at: String| ("at".to_owned(), at);
+        let mut at = asked_at.filter(|_| by_clock.is_none()).map(at);
+        let mut view = self.view(self.asked.clone(), at.clone()).await?;
+        if let (Some(_), Some(time)) = (&view.preview, by_clock) {
+            let zone = view.property.as_ref().and_then(|flat| TimeZone::get(&flat.timezone).ok()).unwrap_or(TimeZone::UTC);
+            if let Ok(moment) = zone.to_timestamp(time) {
+                at = Some(("at".to_owned(), Moment(moment).to_string()));
+                view = self.view(self.asked.clone(), at.clone()).await?;
+            }
+        }
         let own = self.asked.clone().or_else(|| view.reservation.guest.language.as_deref().and_then(format::language));
         let (view, tag) = match own {
             Some(tag) => (view, tag),
@@ -105,9 +119,16 @@ impl Visit {
             },
         };
         let now = self.service.clock.now();
-        let moment = at.as_ref().and_then(|(_, at)| at.parse::<engine::moment::Moment>().ok()).map_or(now, |at| at.0);
         let key = self.service.kit.ids.uuid(now);
-        Ok(Shown::new(view, self.links.clone(), &tag, moment, at.is_some(), key))
+        let (moment, is_preview) = match (&view.preview, &at) {
+            (Some(preview), _) => (preview.at.0, true),
+            (None, Some((_, at))) => (at.parse::<Moment>().map_or(now, |at| at.0), true),
+            (None, None) => (now, false),
+        };
+        if let (Some(_), Some((_, at))) = (&view.preview, at) {
+            self.links = self.links.clone().at_moment(at);
+        }
+        Ok(Shown::new(view, self.links.clone(), &tag, moment, is_preview, key))
     }
 
     async fn view(&mut self, language: Option<String>, at: Option<(String, String)>) -> Result<View, Refusal> {
@@ -139,6 +160,11 @@ impl Visit {
         let tag = self.tag();
         reply::retriable(reply::page(refusal.status, notice::instead(refusal.status, &tag), &tag), refusal.retry_after)
     }
+}
+
+/// Whether a text is a point in time, whatever the clock there.
+fn is_moment(text: &str) -> bool {
+    text.parse::<Moment>().is_ok()
 }
 
 fn speaks(tag: &str) -> bool {
