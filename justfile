@@ -50,3 +50,14 @@ schemathesis examples="30":
     cargo build --release
     test -x target/schemathesis/bin/st || (python3 -m venv target/schemathesis && target/schemathesis/bin/pip install --quiet schemathesis==4.32.5)
     target/schemathesis/bin/python tests/schemathesis/run.py --max-examples {{ examples }}
+
+# Write data/icons.tsv anew: the drawings of the icons that data/icons.json names.
+icons version="1.62.0":
+    mkdir -p target/icons && cd target/icons && npm pack --silent lucide-static@{{ version }} && tar xzf lucide-static-{{ version }}.tgz
+    python3 data/icons.py target/icons/package/icons data/icons.tsv
+
+# Write data/cldr.postcard anew: how dates and numbers are written in the languages of the guest's page. The tool's version is the last that reads this version of CLDR.
+cldr version="48.2.0" tool="2.2.0":
+    cargo install icu4x-datagen --version {{ tool }} --locked --no-default-features --features provider,blob_exporter,use_wasm --root target/icu4x
+    for name in core dates-full numbers-full misc-full; do mkdir -p target/cldr/cldr-$name && (cd target/cldr && npm pack --silent cldr-$name@{{ version }} && tar xzf cldr-$name-{{ version }}.tgz -C cldr-$name --strip-components=1); done
+    target/icu4x/bin/icu4x-datagen --format blob --out data/cldr.postcard --overwrite --cldr-root target/cldr --deduplication none --locales %ar %ca %de %en %en-GB %es %fr %he %it %nl %pt %pt-PT --markers DatetimePatternsDateGregorianV1 DatetimeNamesMonthGregorianV1 DatetimeNamesYearGregorianV1 DatetimeNamesWeekdayV1 DatetimeNamesDayperiodV1 DatetimePatternsTimeV1 DatetimePatternsGlueV1 DecimalSymbolsV1 DecimalDigitsV1

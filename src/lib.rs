@@ -5,7 +5,7 @@
 //! store; what happened leaves by [`events`] and the crate `delivery`; a guest sees it through [`guest`].
 //!
 //! The chapters, each of which names only those before it: [`records`], [`events`], [`translations`], [`scopes`], [`portals`],
-//! [`precheck`] and [`manuals`], [`guest`], [`search`], [`platform`]. Above all: [`app`], [`server`], [`commands`].
+//! [`precheck`] and [`manuals`], [`words`], [`guest`], [`search`], [`platform`]. Above all: [`app`], [`server`], [`commands`].
 
 pub mod app;
 pub mod commands;
@@ -22,6 +22,7 @@ pub mod scopes;
 pub mod search;
 pub mod server;
 pub mod translations;
+pub mod words;
 
 /// The migrations of both databases, built into the binary.
 #[must_use]

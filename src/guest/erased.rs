@@ -5,6 +5,8 @@ use engine::some_of;
 store::statements! {
     /// What guests answered.
     ANSWERS = some_of!("precheck_answer", "organization_id, reservation_id, step_id");
+    /// How their steps stand that others carry out.
+    PROGRESS = some_of!("step_progress", "organization_id, reservation_id, step_id");
     /// What they submitted.
     PRECHECKINS = some_of!("precheckin", "organization_id, reservation_id");
     /// What they wrote.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use engine::context::Context;
 use engine::error::Result;
+use engine::moment::Moment;
 use engine::operation::Object;
 use jiff::Timestamp;
 use jiff::civil::Time;
@@ -16,7 +17,7 @@ use uuid::Uuid;
 use super::markdown;
 use super::stay::{Flat, Stay};
 use crate::manuals::{self, Category, Covered, DisplayMode, ManualView as Stored, Rule, StayFacts, Visibility};
-use crate::records::{Kind, typed};
+use crate::records::{Kind, Property, typed};
 use crate::scopes::{self, EntityType};
 use crate::translations::Texts;
 
@@ -47,7 +48,32 @@ pub struct ManualView {
     pub image_url: Option<String>,
     /// A video to go with it.
     pub video_url: Option<String>,
+    /// How to get into the flat's wireless network, for a manual whose icon says that it is about that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<WifiView>,
 }
+
+/// A wireless network.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct WifiView {
+    /// What it is called.
+    pub name: String,
+    /// Null where it takes none, or none is known.
+    pub password: Option<String>,
+}
+
+/// A manual that time alone still hides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpcomingView {
+    /// In the guest's language.
+    pub title: String,
+    /// From when it is shown.
+    pub visible_from: Moment,
+}
+
+/// The icon of manuals about the wireless network.
+const WIFI_ICON: &str = "wifi";
 
 /// What custom fields are called, and their values at the flat.
 type CustomFields = HashMap<Uuid, (Option<String>, Option<String>)>;
@@ -61,6 +87,8 @@ pub(super) struct Stock {
     manuals: Vec<Covered>,
     /// Names and values of the custom fields that are shown, by field.
     fields: CustomFields,
+    /// The flat's wireless network.
+    wifi: Option<WifiView>,
 }
 
 /// The same in a language, for whoever stays in the flat.
@@ -87,7 +115,7 @@ impl Stock {
         manuals.retain(|manual| manual.manual.answered.is_active);
         let categories = if manuals.is_empty() { Vec::new() } else { manuals::categories_in_order(context)? };
         let fields = fields(context, flat, &manuals)?;
-        Ok(Self { categories, manuals, fields })
+        Ok(Self { categories, manuals, fields, wifi: wifi(flat) })
     }
 
     /// The translations that showing it takes.
@@ -103,9 +131,10 @@ impl Stock {
 
     /// Puts it into words.
     pub(super) fn shelve(self, texts: &Texts) -> Shelves {
-        let Self { categories, manuals, fields } = self;
+        let Self { categories, manuals, fields, wifi } = self;
         let headings = categories.iter().map(|category| (Some(category.id), texts.of(category.title_id))).chain([(None, None)]);
-        Shelves { headings: headings.collect(), manuals: manuals.into_iter().map(|covered| shelved(covered, texts, &fields)).collect() }
+        let shelved = |covered| shelved(covered, texts, &fields, wifi.as_ref());
+        Shelves { headings: headings.collect(), manuals: manuals.into_iter().map(shelved).collect() }
     }
 }
 
@@ -122,9 +151,28 @@ impl Shelves {
         let shown = self.headings.iter().filter_map(|(id, title)| Some((title.clone(), by_heading.remove(id)?)));
         shown.map(|(title, manuals)| ManualCategoryView { title, manuals }).collect()
     }
+
+    /// What time alone hides of it from the guest of a stay at a moment, what comes first before the rest.
+    pub(super) fn upcoming(&self, stay: &Stay, at: Timestamp) -> Vec<UpcomingView> {
+        let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else { return Vec::new() };
+        let hint = |Shelved { rules, view, .. }: &Shelved| {
+            let visible_from = Moment(manuals::shown_from(rules, &facts, at)?);
+            Some(UpcomingView { title: view.title.clone()?, visible_from })
+        };
+        let mut upcoming: Vec<UpcomingView> = self.manuals.iter().filter_map(hint).collect();
+        upcoming.sort_by_key(|hint| hint.visible_from);
+        upcoming
+    }
 }
 
-fn shelved(covered: Covered, texts: &Texts, fields: &CustomFields) -> Shelved {
+/// The flat's wireless network, where it has one that is called something.
+fn wifi(flat: &Flat) -> Option<WifiView> {
+    let Property { wifi_name, wifi_password, .. } = &flat.property;
+    let name = wifi_name.clone().filter(|name| !name.trim().is_empty())?;
+    Some(WifiView { name, password: wifi_password.clone().filter(|password| !password.is_empty()) })
+}
+
+fn shelved(covered: Covered, texts: &Texts, fields: &CustomFields, wifi: Option<&WifiView>) -> Shelved {
     let Covered { manual, image_url } = covered;
     let Stored { id, manual_category_id, title_id, description_id, display_mode, custom_field_id, icon_name, video_url, .. } =
         manual.answered;
@@ -137,7 +185,8 @@ fn shelved(covered: Covered, texts: &Texts, fields: &CustomFields) -> Shelved {
         // The value is the platform's, and no Markdown.
         DisplayMode::PmsVariable => (texts.of(title_id).or(name), value.clone(), value.as_deref().map(markdown::escape)),
     };
-    let view = ManualView { id, title, description, description_html, icon_name, image_url, video_url };
+    let wifi = wifi.filter(|_| icon_name.as_deref() == Some(WIFI_ICON)).cloned();
+    let view = ManualView { id, title, description, description_html, icon_name, image_url, video_url, wifi };
     Shelved { heading: manual_category_id, rules: manual.answered.visibility_rules, view }
 }
 

@@ -6,7 +6,7 @@ use engine::moment::Moment;
 use engine::values;
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use store::Row;
 use uuid::Uuid;
 
@@ -15,7 +15,10 @@ use super::stay::Stay;
 
 store::statements! {
     /// A new message.
-    INSERT_MESSAGE = "insert into guest_message (organization_id, id, reservation_id, text, created_at) values (?1, ?2, ?3, ?4, ?5)";
+    INSERT_MESSAGE = "insert into guest_message (organization_id, id, reservation_id, text, created_at, form_key)
+        values (?1, ?2, ?3, ?4, ?5, ?6)";
+    /// The message of a stay that was sent with a key.
+    KEYED = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2 and form_key = ?3";
     /// How many messages a stay has, and when the latest was taken.
     WRITTEN = "select count(*), max(created_at) from guest_message where organization_id = ?1 and reservation_id = ?2";
     /// The latest messages of a stay, oldest first.
@@ -33,21 +36,32 @@ store::statements! {
 }
 
 /// A message from a guest.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    id: Uuid,
-    text: String,
-    created_at: Moment,
+    /// Which message.
+    pub id: Uuid,
+    /// What the guest wrote.
+    pub text: String,
+    /// When it was taken.
+    pub created_at: Moment,
 }
 
 /// Takes a message from a guest; 403 where the portal's chat is off, 400 where the stay has as many as it may.
 ///
+/// With a `key` that a message of the stay was sent with before, that one is answered and nothing is taken: whoever sends a form
+/// twice has written once.
+///
 /// Messages of a stay are at least 1 ms apart, in the order in which they were taken, whichever node took them: who reads on
 /// from the last one misses none.
-pub(super) fn send(context: &mut Context<'_, '_>, stay: &Stay, text: String) -> Result<Message> {
+pub(super) fn send(context: &mut Context<'_, '_>, stay: &Stay, text: String, key: Option<Uuid>) -> Result<Message> {
     if !stay.portal().is_some_and(|portal| portal.is_chat_enabled) {
         return Err(Error::forbidden("Chat is switched off."));
+    }
+    if let Some(key) = key
+        && let Some(first) = context.row(&KEYED, values![stay.id, key])?
+    {
+        return message(&first);
     }
     let written = context.row(&WRITTEN, values![stay.id])?.ok_or_else(|| Error::internal("a count without a row"))?;
     if written.get::<i64>(0)? >= bounds::MESSAGES {
@@ -55,7 +69,7 @@ pub(super) fn send(context: &mut Context<'_, '_>, stay: &Stay, text: String) -> 
     }
     let (id, now) = (context.new_id(), context.now());
     let created_at = written.get::<Option<Timestamp>>(1)?.map_or(Moment(now), |latest| Moment(latest).advanced_to(now));
-    context.execute(&INSERT_MESSAGE, values![id, stay.id, text.as_str(), created_at])?;
+    context.execute(&INSERT_MESSAGE, values![id, stay.id, text.as_str(), created_at, key])?;
     Ok(Message { id, text, created_at })
 }
 
@@ -77,7 +91,11 @@ pub(super) fn page(context: &mut Context<'_, '_>, reservation: Uuid, after: Opti
 }
 
 fn read(rows: &[Row]) -> Result<Vec<Message>> {
-    rows.iter().map(|row| Ok(Message { id: row.get(0)?, text: row.get(1)?, created_at: Moment(row.get(2)?) })).collect()
+    rows.iter().map(message).collect()
+}
+
+fn message(row: &Row) -> Result<Message> {
+    Ok(Message { id: row.get(0)?, text: row.get(1)?, created_at: Moment(row.get(2)?) })
 }
 
 /// Forgets the messages of deleted reservations.

@@ -1,5 +1,6 @@
 //! What this guest of this flat sees now.
 
+mod acceptance;
 mod bounds;
 mod erased;
 mod explain;
@@ -9,26 +10,28 @@ mod markdown;
 mod messages;
 mod operations;
 mod precheckin;
+mod progress;
 mod setup;
 mod stay;
 mod submission;
 mod view;
-mod words;
 
 use engine::chapter::Chapter;
 
 use crate::records::{Kind, OnGone};
 pub use bounds::is_reached;
 pub(crate) use link::LINK;
-pub use manuals::{ManualCategoryView, ManualView};
+pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
+pub use messages::Message;
 pub(crate) use operations::{stay_token, stay_url};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
-pub use view::{GuestView, language_of};
+pub use progress::{Progress, ProgressStatus};
+pub use view::{BrandingView, GuestView, language_of};
 
 /// What guests see and hand in.
 pub(crate) static CHAPTER: Chapter = Chapter {
-    operations: operations::operations,
-    statements: || [link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS, precheckin::STATEMENTS].concat(),
+    operations: || [operations::operations(), progress::operations()].into_iter().flatten().collect(),
+    statements: || [link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS, precheckin::STATEMENTS, progress::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
     lists: |lists| {
         lists.add(OnGone(|context, kind, ids| match kind {

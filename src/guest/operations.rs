@@ -57,9 +57,16 @@ struct SaveAnswers {
     token: String,
     /// Id of the step that is answered; one that this guest is not shown is a 404.
     step_id: Uuid,
-    /// What the guest gives; replaces what was saved of the step. For `additional_questions` by question id `{optionIds: […]}` or `{text}`,
-    /// for `agreement` `{isAccepted}`, for other types an object of their own; what is missing leaves the step incomplete.
+    /// What the guest gives; what is missing leaves the step incomplete. For `your_details` the fields of the guest and for `other_guests`
+    /// `{guests: [{…}]}`, at most 50, both merged with what was saved, field by field and guest by guest: null removes a field, and a
+    /// shorter list is fewer guests. Anything else replaces it: for `additional_questions` by question id `{optionIds: […]}` or `{text}`,
+    /// for `agreement` `{isAccepted, signedName}`, for `damage_deposit` `{choice: "deposit"}` or `{choice: "waiver", damageWaiverId}`, for
+    /// other types any object.
     answers: Object,
+    /// Language the guest reads the step in, as a BCP 47 tag: the answer is in it, and an agreement is accepted as it reads there. Left
+    /// out: the language of the reservation's guest, else English.
+    #[serde(default)]
+    language: Option<Language>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -78,6 +85,10 @@ struct SendMessage {
     token: String,
     /// What the guest writes to the host, 1 to 6000 characters and not blank. A stay has at most 200 messages.
     text: Text6000,
+    /// A UUID of the sender's own for this message. Where the stay has a message that was sent with the same one, that is answered and
+    /// nothing is sent again; the text is not compared. Left out: every request is a message.
+    #[serde(default)]
+    key: Option<Uuid>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -211,10 +222,10 @@ fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
 }
 
 fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {
-    let (stay, setup) = own_stay(context, None)?;
+    let (stay, setup) = own_stay(context, input.language.as_deref())?;
     let mut precheckin = Precheckin::load(context, &stay, &setup.steps)?;
-    let saved = precheckin.save(context, &stay, input.step_id, input.answers)?;
-    Ok(saved.view(&setup.texts, &setup.language))
+    precheckin.save(context, &stay, &setup, input.step_id, input.answers)?;
+    precheckin.view(input.step_id, &setup)
 }
 
 fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
@@ -228,7 +239,7 @@ fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
 fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
     let id = own_reservation(context)?;
     let stay = Stay::load(context, id)?;
-    messages::send(context, &stay, input.text.0)
+    messages::send(context, &stay, input.text.0, input.key)
 }
 
 /// Closes the stays of deleted reservations, and forgets what their guests handed in.

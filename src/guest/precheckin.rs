@@ -16,21 +16,25 @@ use store::Json;
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
+use super::acceptance::Acceptance;
 use super::bounds;
-use super::setup::length_of;
+use super::progress::{self, Progress, ProgressStatus};
+use super::setup::{Setup, length_of};
 use super::stay::{Flat, Stay};
-use super::words;
 use crate::portals::Portal;
-use crate::precheck::{self, Question, QuestionKind, QuestionOption, SortKey, Step, StepType};
+use crate::precheck::{self, Cost, Deposit, Fee, Ground, Question, QuestionKind, QuestionOption, SortKey, Step, StepType};
 use crate::scopes::{self, EntityType};
 use crate::translations::Texts;
+use crate::words::in_language;
 
 store::statements! {
-    /// What a guest has answered.
-    ANSWERS = "select step_id, doc, saved_at from precheck_answer where organization_id = ?1 and reservation_id = ?2";
+    /// What a guest has answered, and what was said of steps that others carry out.
+    ANSWERS = "select step_id, doc, saved_at, acceptance, false from precheck_answer where organization_id = ?1 and reservation_id = ?2
+        union all select step_id, doc, updated_at, null, true from step_progress where organization_id = ?1 and reservation_id = ?2";
     /// Saves the answers to a step.
-    PUT_ANSWER = "insert into precheck_answer (organization_id, reservation_id, step_id, saved_at, doc) values (?1, ?2, ?3, ?4, ?5)
-        on conflict (organization_id, reservation_id, step_id) do update set saved_at = excluded.saved_at, doc = excluded.doc";
+    PUT_ANSWER = "insert into precheck_answer (organization_id, reservation_id, step_id, saved_at, doc, acceptance) values (?1, ?2, ?3, ?4, ?5, ?6)
+        on conflict (organization_id, reservation_id, step_id) do update set saved_at = excluded.saved_at, doc = excluded.doc,
+        acceptance = excluded.acceptance";
     /// What became of a submission.
     SUBMISSION = "select status, submitted_at from precheckin where organization_id = ?1 and reservation_id = ?2";
     /// Submits.
@@ -56,19 +60,51 @@ pub enum PrecheckinStatus {
     Approved,
 }
 
+/// What is saved of a step.
+pub(super) struct Saved {
+    /// As the guest gave them.
+    pub answers: Object,
+    /// When they last did.
+    pub saved_at: Moment,
+    /// What was shown, where the guest has accepted an agreement.
+    pub acceptance: Option<Acceptance>,
+}
+
 /// A step that a stay gets, and what its guest has answered.
 pub(super) struct Asked {
     pub step: Arc<Step>,
-    pub answers: Option<(Object, Moment)>,
+    pub answers: Option<Saved>,
+    /// How it stands, where another system carries it out and has said so.
+    pub progress: Option<Progress>,
+    /// How many guests come besides the one who booked, where that is known.
+    others: Option<u32>,
 }
 
 impl Asked {
-    pub(super) fn answers(&self) -> Option<&Object> {
-        self.answers.as_ref().map(|(answers, _)| answers)
+    /// A step of a stay. What was said of it counts while it is one that others carry out.
+    pub(super) fn new(step: Arc<Step>, answers: Option<Saved>, progress: Option<Progress>, stay: &Stay) -> Self {
+        let progress = progress.filter(|_| step.is_carried_out_elsewhere());
+        Self { step, answers, progress, others: stay.others() }
     }
 
+    pub(super) fn answers(&self) -> Option<&Object> {
+        self.answers.as_ref().map(|saved| &saved.answers)
+    }
+
+    /// Whether it is done: as another system says, where it has said anything, else as what the guest gave says.
     pub(super) fn is_complete(&self) -> bool {
-        precheck::is_complete(&self.step, self.answers())
+        match &self.progress {
+            Some(progress) => progress.status == ProgressStatus::Completed,
+            None => precheck::is_complete(&self.step, self.answers(), self.others),
+        }
+    }
+
+    /// What a deposit comes to in a stay of so many nights.
+    fn deposit(&self, setup: &Setup, nights: i64) -> Option<Deposit> {
+        match setup.costs.get(&self.step.id)? {
+            Cost::Deposit(deposit) => Some(deposit.for_nights(&self.step, nights)),
+            Cost::Fees(_) => None,
+        }
     }
 }
 
@@ -79,7 +115,11 @@ pub(super) struct Precheckin {
     /// The steps the stay gets, in guest order.
     pub steps: Vec<Asked>,
     /// What was answered to steps that the stay no longer gets.
-    pub earlier: HashMap<Uuid, (Object, Moment)>,
+    pub earlier: HashMap<Uuid, Saved>,
+    /// What was said of steps that the stay does not get.
+    pub said: HashMap<Uuid, Progress>,
+    /// How long the stay is.
+    nights: i64,
     /// What became of it when it was submitted.
     pub submitted: Option<(PrecheckinStatus, Moment)>,
 }
@@ -88,11 +128,12 @@ impl Precheckin {
     /// Reads what was answered; `steps` are those that reach the flat, as [`reaching`] has them.
     pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay, steps: &[Arc<Step>]) -> Result<Self> {
         let is_enabled = !stay.is_cancelled() && stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
-        let mut answers = answers(context, stay.id)?;
+        let (mut answers, mut said) = handed_in(context, stay.id)?;
         let facts = stay.facts();
         let shown = steps.iter().filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
-        let steps = shown.map(|step| Asked { step: step.clone(), answers: answers.remove(&step.id) }).collect();
-        Ok(Self { is_enabled, steps, earlier: answers, submitted: submission(context, stay.id)? })
+        let steps = shown.map(|step| Asked::new(step.clone(), answers.remove(&step.id), said.remove(&step.id), stay)).collect();
+        let nights = precheck::days(facts.check_in, facts.check_out);
+        Ok(Self { is_enabled, steps, earlier: answers, said, nights, submitted: submission(context, stay.id)? })
     }
 
     pub(super) fn status(&self) -> PrecheckinStatus {
@@ -129,37 +170,64 @@ impl Precheckin {
         Ok(())
     }
 
+    /// Whether the guest may save a step now.
+    fn is_open(&self) -> bool {
+        self.require_open().is_ok()
+    }
+
     /// Bytes of all that was answered.
     fn held(&self) -> u64 {
-        let earlier = self.earlier.values().map(|(answers, _)| answers);
+        let earlier = self.earlier.values().map(|saved| &saved.answers);
         self.steps.iter().filter_map(Asked::answers).chain(earlier).map(length_of).sum()
     }
 
-    /// Saves the answers to a step: 404 for one that is not shown, 409 once submitted, 400 for answers that do not fit it,
-    /// and where the stay would hold more of them than it may. What makes it less is always taken.
-    pub(super) fn save(&mut self, context: &mut Context<'_, '_>, stay: &Stay, step: Uuid, answers: Object) -> Result<&Asked> {
+    /// Saves the answers to a step on top of what was saved of it: 404 for one that is not shown, 409 once submitted, 400 for
+    /// answers that do not fit it, and where the stay would hold more of them than it may. What makes it less is always taken.
+    pub(super) fn save(&mut self, context: &mut Context<'_, '_>, stay: &Stay, setup: &Setup, step: Uuid, sent: Object) -> Result<()> {
         let is_shown = self.steps.iter().any(|asked| asked.step.id == step);
         if is_shown {
             self.require_open()?;
         }
-        let held = self.held();
+        let (held, nights, now) = (self.held(), self.nights, Moment(context.now()));
         let asked = self.steps.iter_mut().find(|asked| asked.step.id == step).ok_or_else(|| Error::not_found("Step"))?;
-        let mut issues = precheck::answer_issues(&asked.step, &answers);
+        let offered = asked.deposit(setup, nights).map(|deposit| deposit.waivers).unwrap_or_default();
+        let waivers: Vec<Uuid> = offered.iter().map(|waiver| waiver.id).collect();
+        let today = now.0.to_zoned(stay.zone()).date();
+        let ground = Ground { today, country: &context.organization.settings.country, waivers: &waivers };
+        let mut issues = precheck::answer_issues(&asked.step, &sent, &ground);
         if !issues.is_empty() {
             for issue in &mut issues {
                 issue.path.insert(0, "answers".into());
             }
             return Err(Error::issues(issues));
         }
+        let answers = precheck::merged_answers(asked.step.step_type, asked.answers(), sent);
         let (before, after) = (asked.answers().map_or(0, length_of), length_of(&answers));
         if after > before && held - before + after > bounds::ANSWERS {
             return Err(bounds::too_long_answers());
         }
-        let now = Moment(context.now());
-        context.execute(&PUT_ANSWER, values![stay.id, step, now, store::Value::json(&answers)?])?;
+        let is_accepted = asked.step.step_type == StepType::Agreement && precheck::is_accepted(&answers);
+        let acceptance = is_accepted.then(|| Acceptance::of(&asked.step, setup, now));
+        let noted = acceptance.as_ref().map(store::Value::json).transpose()?.unwrap_or(store::Value::Null);
+        context.execute(&PUT_ANSWER, values![stay.id, step, now, store::Value::json(&answers)?, noted])?;
         precheck::mark_used(context, step)?;
-        asked.answers = Some((answers, now));
-        Ok(asked)
+        asked.answers = Some(Saved { answers, saved_at: now, acceptance });
+        Ok(())
+    }
+
+    /// The steps as the guest sees them.
+    pub(super) fn views(&self, setup: &Setup) -> Vec<StepView> {
+        self.steps.iter().map(|asked| self.view_of(asked, setup)).collect()
+    }
+
+    /// A step as the guest sees it; 404 for one that is not shown.
+    pub(super) fn view(&self, step: Uuid, setup: &Setup) -> Result<StepView> {
+        let asked = self.steps.iter().find(|asked| asked.step.id == step).ok_or_else(|| Error::not_found("Step"))?;
+        Ok(self.view_of(asked, setup))
+    }
+
+    fn view_of(&self, asked: &Asked, setup: &Setup) -> StepView {
+        asked.view(setup, self.nights, self.is_open())
     }
 }
 
@@ -189,13 +257,21 @@ pub(super) fn sort<S: Borrow<Step>>(steps: &mut [S], portal: Option<&Portal>) {
     steps.sort_by(|one, other| precheck::compare(&key(one.borrow()), &key(other.borrow()), is_automatic));
 }
 
-fn answers(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HashMap<Uuid, (Object, Moment)>> {
-    let rows = context.rows(&ANSWERS, values![reservation])?;
-    let answer = |row: &store::Row| -> Result<_> {
-        let Json(answers) = row.get(1)?;
-        Ok((row.get(0)?, (answers, Moment(row.get(2)?))))
-    };
-    rows.iter().map(answer).collect()
+/// What is saved of a stay, and what was said of its steps, by step.
+fn handed_in(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<(HashMap<Uuid, Saved>, HashMap<Uuid, Progress>)> {
+    let (mut answers, mut said) = (HashMap::new(), HashMap::new());
+    for row in context.rows(&ANSWERS, values![reservation])? {
+        let step = row.get(0)?;
+        if row.get(4)? {
+            let Json(progress) = row.get(1)?;
+            said.insert(step, progress);
+        } else {
+            let (Json(given), acceptance): (_, Option<Json<Acceptance>>) = (row.get(1)?, row.get(3)?);
+            let acceptance = acceptance.map(|Json(acceptance)| acceptance);
+            answers.insert(step, Saved { answers: given, saved_at: Moment(row.get(2)?), acceptance });
+        }
+    }
+    Ok((answers, said))
 }
 
 fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Option<(PrecheckinStatus, Moment)>> {
@@ -207,6 +283,7 @@ fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Option
 /// Forgets what the guests of deleted reservations handed in.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute(&FORGET_ANSWERS, values![reservations])?;
+    progress::forget(context, reservations)?;
     context.execute(&FORGET_SUBMISSION, values![reservations]).map(drop)
 }
 
@@ -220,8 +297,10 @@ pub struct StepView {
     pub step_type: StepType,
     /// Its own title, or else the built-in one of its type.
     pub title: String,
-    /// Whether the guest has done what it asks.
+    /// Whether it is done: what the guest had to do, and what another system was to carry out where that has said anything.
     pub is_complete: bool,
+    /// Whether the guest may save it now.
+    pub is_open: bool,
     /// What to know about it, where the organization has written something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -231,6 +310,28 @@ pub struct StepView {
     /// What is asked now, for additional questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<Vec<QuestionView>>,
+    /// What is saved, where anything is. What was answered to a question stands beside that question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Object>,
+    /// What each guest has to tell, for details of guests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_fields: Option<Vec<String>>,
+    /// How many others come, for details of other guests; null where the reservation does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[expect(clippy::option_option, reason = "there is no such field in other steps")]
+    pub expected_guests: Option<Option<u32>>,
+    /// Whether a name has to sign, for an agreement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_signature_required: Option<bool>,
+    /// What is to be left, or taken in its place, for a damage deposit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deposit: Option<Deposit>,
+    /// What is to be paid, for mandatory fees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fees: Option<Vec<Fee>>,
+    /// How it stands with the system that carries it out, where that has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
 }
 
 /// A question as the guest sees it.
@@ -275,23 +376,42 @@ fn agreement_text_id(step: &Step) -> Option<Uuid> {
     if step.step_type == StepType::Agreement { step.agreement.contract_template_text_ml_text_id } else { None }
 }
 
+/// What is agreed to in a step, in the guest's language; nothing where the text is kept elsewhere.
+pub(super) fn agreement_text(step: &Step, texts: &Texts) -> Option<String> {
+    let written = || (step.step_type == StepType::Agreement).then(|| step.write_only.contract_template_text.clone()).flatten();
+    texts.of(agreement_text_id(step)).or_else(written)
+}
+
 impl Asked {
-    /// The step in the guest's language.
-    pub(super) fn view(&self, texts: &Texts, language: &str) -> StepView {
+    /// The step in the guest's language, in a stay of so many nights.
+    fn view(&self, setup: &Setup, nights: i64, is_open: bool) -> StepView {
+        let Setup { texts, language, costs, .. } = setup;
         let step = &self.step;
-        let written = || (step.step_type == StepType::Agreement).then(|| step.write_only.contract_template_text.clone()).flatten();
-        let answers = self.answers().cloned().unwrap_or_default();
+        let of_type = |step_type| step.step_type == step_type;
+        let asks_questions = of_type(StepType::AdditionalQuestions);
+        let given = || self.answers().cloned().unwrap_or_default();
+        let questions = |answers: &Object| {
+            let shown = precheck::shown_questions(&step.questions, answers);
+            shown.into_iter().map(|question| question_view(question, answers, texts, language)).collect()
+        };
+        let required = || precheck::required_fields(step).into_iter().map(str::to_owned).collect();
+        let fees = costs.get(&step.id).and_then(|cost| if let Cost::Fees(fees) = cost { Some(fees.clone()) } else { None });
         StepView {
             id: step.id,
             step_type: step.step_type,
-            title: texts.of(step.display_title_ml_text_id).unwrap_or_else(|| words::step_title(step.step_type, language).to_owned()),
+            title: texts.of(step.display_title_ml_text_id).unwrap_or_else(|| in_language(language).0.step_title(step.step_type).to_owned()),
             is_complete: self.is_complete(),
+            is_open,
             description: texts.of(step.write_only.guest_description_ml_text_id),
-            agreement_text: texts.of(agreement_text_id(step)).or_else(written),
-            questions: (step.step_type == StepType::AdditionalQuestions).then(|| {
-                let shown = precheck::shown_questions(&step.questions, &answers);
-                shown.into_iter().map(|question| question_view(question, &answers, texts, language)).collect()
-            }),
+            agreement_text: agreement_text(step, texts),
+            questions: asks_questions.then(|| questions(&given())),
+            answers: self.answers().filter(|_| !asks_questions).cloned(),
+            required_fields: (of_type(StepType::YourDetails) || of_type(StepType::OtherGuests)).then(required),
+            expected_guests: of_type(StepType::OtherGuests).then_some(self.others),
+            is_signature_required: of_type(StepType::Agreement).then(|| step.is_signature_required()),
+            deposit: self.deposit(setup, nights),
+            fees,
+            progress: self.progress.clone(),
         }
     }
 }
@@ -299,7 +419,7 @@ impl Asked {
 fn question_view(question: &Question, answers: &Object, texts: &Texts, language: &str) -> QuestionView {
     let option = |option: &QuestionOption| OptionView {
         id: option.id,
-        name: option.answer.map(|answer| words::yes_or_no(answer, language).to_owned()).or_else(|| texts.of(option.name_ml_text_id)),
+        name: option.answer.map(|answer| in_language(language).0.yes_or_no(answer).to_owned()).or_else(|| texts.of(option.name_ml_text_id)),
     };
     QuestionView {
         id: question.id,

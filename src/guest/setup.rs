@@ -4,7 +4,7 @@
 //! All of it is configuration, so it is kept in memory under the revision of that, from one guest to the next and however
 //! many reservations come and go. What depends on the stay or on the moment is decided anew for each view.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::precheckin;
 use super::stay::{Flat, Stay, reservation};
 use super::view::language_of;
 use crate::portals::{self, Branding};
-use crate::precheck::Step;
+use crate::precheck::{self, Cost, Step};
 use crate::translations::{self, Texts};
 
 /// What is set up for the guests of a flat, in one language.
@@ -32,6 +32,8 @@ pub(super) struct Setup {
     pub branding: Option<Branding>,
     /// The active steps that reach the flat, in guest order.
     pub steps: Vec<Arc<Step>>,
+    /// What of them costs something, by step.
+    pub costs: HashMap<Uuid, Cost>,
     /// The texts of all but the manuals.
     pub texts: Texts,
     /// The active manuals that reach the flat.
@@ -58,6 +60,7 @@ impl Setup {
             Some(flat) => (precheckin::reaching(context, flat)?, Stock::load(context, flat)?),
             None => Default::default(),
         };
+        let costs = precheck::costs(context, &steps)?;
         let portal = flat.as_ref().and_then(Flat::portal);
         let branding = match portal.and_then(|portal| portal.branding_id) {
             Some(id) => portals::find_branding(context, id)?,
@@ -73,7 +76,7 @@ impl Setup {
         let mut texts = translations::texts(context, linked.iter().copied().chain(stock.linked_texts()), &language)?;
         let shelves = stock.shelve(&texts);
         texts.retain(&linked);
-        Ok(Self { flat: flat.map(Arc::new), language, branding, steps, texts, shelves })
+        Ok(Self { flat: flat.map(Arc::new), language, branding, steps, costs, texts, shelves })
     }
 }
 
@@ -82,7 +85,7 @@ impl Weighed for Setup {
     fn weight(&self) -> u64 {
         let flat = self.flat.as_ref().map(|flat| (&flat.property, flat.portal()));
         let steps: Vec<&Step> = self.steps.iter().map(AsRef::as_ref).collect();
-        length_of(&(flat, &self.branding, steps, &self.texts, &self.shelves))
+        length_of(&(flat, &self.branding, steps, &self.costs, &self.texts, &self.shelves))
     }
 }
 

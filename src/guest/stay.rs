@@ -60,6 +60,13 @@ impl Stay {
         self.flat.as_ref().and_then(|flat| TimeZone::get(&flat.property.timezone).ok()).unwrap_or(TimeZone::UTC)
     }
 
+    /// How many guests come besides the one who booked, where the reservation says how many come.
+    pub(crate) fn others(&self) -> Option<u32> {
+        let Reservation { adults, children, .. } = &self.reservation;
+        let counted = [adults, children].into_iter().flatten().copied().reduce(u32::saturating_add);
+        counted.map(|guests| guests.saturating_sub(1))
+    }
+
     /// What the rules of steps look at.
     pub(crate) fn facts(&self) -> StayFacts {
         let reservation = &self.reservation;

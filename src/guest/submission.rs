@@ -12,8 +12,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::acceptance::Acceptance;
 use super::messages::{self, Message};
-use super::precheckin::{self, Asked, Precheckin, PrecheckinStatus};
+use super::precheckin::{self, Asked, Precheckin, PrecheckinStatus, Saved};
+use super::progress::Progress;
 use super::stay::Stay;
 use crate::precheck::{self, FlagAction, StepSettings, StepType, identity_actions};
 
@@ -42,6 +44,12 @@ struct SubmittedStep {
     /// As the guest sent them.
     answers: Option<Object>,
     saved_at: Option<Moment>,
+    /// When the guest accepted and what the text said, for an agreement that is accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acceptance: Option<Acceptance>,
+    /// How it stands with the system that carries it out, where that has said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<Progress>,
     settings: StepSettings,
     /// What each identity check leads to, for an identity check.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,8 +60,11 @@ struct SubmittedStep {
 impl SubmittedStep {
     fn new(asked: Asked, is_shown: bool) -> Self {
         let is_complete = asked.is_complete();
-        let Asked { step, answers } = asked;
-        let (answers, saved_at) = answers.unzip();
+        let Asked { step, answers: saved, progress, .. } = asked;
+        let (answers, saved_at, acceptance) = match saved {
+            Some(Saved { answers, saved_at, acceptance }) => (Some(answers), Some(saved_at), acceptance),
+            None => (None, None, None),
+        };
         let step = Arc::unwrap_or_clone(step);
         let identity_actions =
             (step.step_type == StepType::IdentityCheck).then(|| identity_actions(step.write_only.identity_flag_policy.as_ref()));
@@ -65,6 +76,8 @@ impl SubmittedStep {
             is_complete,
             answers,
             saved_at,
+            acceptance,
+            progress,
             settings: StepSettings::from(step),
             identity_actions,
         }
@@ -77,10 +90,11 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
     let steps = stay.flat.as_deref().map(|flat| precheckin::reaching(context, flat)).transpose()?.unwrap_or_default();
     let precheckin = Precheckin::load(context, &stay, &steps)?;
     let status = precheckin.status();
-    let Precheckin { steps, earlier, submitted, .. } = precheckin;
+    let Precheckin { steps, earlier, mut said, submitted, .. } = precheckin;
     let mut earlier_steps = Vec::new();
-    for (id, answers) in earlier {
-        earlier_steps.extend(precheck::one(context, id)?.map(|step| Asked { step: Arc::new(step), answers: Some(answers) }));
+    for (id, saved) in earlier {
+        let step = precheck::one(context, id)?;
+        earlier_steps.extend(step.map(|step| Asked::new(Arc::new(step), Some(saved), said.remove(&id), &stay)));
     }
     earlier_steps.sort_by_key(|asked| asked.step.created_at);
     let shown = steps.into_iter().map(|asked| SubmittedStep::new(asked, true));

@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::manuals::ManualCategoryView;
+use super::manuals::{ManualCategoryView, UpcomingView};
 use super::precheckin::{Precheckin, PrecheckinStatus, StepView};
 use super::setup::Setup;
 use super::stay::{Flat, Stay};
-use super::words;
 use crate::portals::{Branding, CommunicationMethod, Portal, Tile, contact, tiles};
 use crate::records::{Guest, Property, Reservation, ReservationStatus};
 use crate::translations::{ENGLISH, Texts};
+use crate::words::in_language;
 
 /// What this guest of this flat sees now.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +40,10 @@ pub struct GuestView {
     pub precheckin: PrecheckinView,
     /// What there is to read, by heading.
     pub manual_categories: Vec<ManualCategoryView>,
+    /// What there will be to read, by the moment from which there is; nothing where the portal does not tell of it.
+    pub upcoming: Vec<UpcomingView>,
+    /// The languages the organization addresses guests in, English first.
+    pub languages: Vec<String>,
 }
 
 /// The stay.
@@ -68,6 +72,12 @@ pub struct PropertyView {
     pub timezone: String,
     pub check_in_time: Option<String>,
     pub check_out_time: Option<String>,
+    /// Degrees north of the equator.
+    pub latitude: Option<f64>,
+    /// Degrees east of Greenwich.
+    pub longitude: Option<f64>,
+    /// An https address.
+    pub photo_url: Option<String>,
 }
 
 /// What of the portal's settings concerns a guest.
@@ -159,6 +169,8 @@ pub(super) fn view(context: &mut Context<'_, '_>, stay: Stay, setup: &Setup, at:
         special_offer: portal.filter(|portal| portal.is_special_offer_active).map(|portal| offer(portal, &setup.texts)),
         precheckin: precheckin_view(&precheckin, setup),
         manual_categories: setup.shelves.view(&stay, at),
+        upcoming: portal.filter(|portal| portal.is_unlock_hint_shown).map(|_| setup.shelves.upcoming(&stay, at)).unwrap_or_default(),
+        languages: context.organization.settings.languages.clone(),
         property: setup.flat.as_deref().map(flat_of),
         portal: portal.map(shown),
         branding: setup.branding.as_ref().map(|branding| look(branding, &setup.texts)),
@@ -174,8 +186,8 @@ pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &Setup) -> Prechec
     PrecheckinView {
         is_enabled: precheckin.is_enabled,
         status: precheckin.status(),
-        prompt_message: precheckin.is_enabled.then(|| written.unwrap_or_else(|| words::precheckin_prompt(language).to_owned())),
-        steps: precheckin.steps.iter().map(|asked| asked.view(texts, language)).collect(),
+        prompt_message: precheckin.is_enabled.then(|| written.unwrap_or_else(|| in_language(language).0.precheckin.prompt.to_owned())),
+        steps: precheckin.views(setup),
     }
 }
 
@@ -185,8 +197,20 @@ fn stay_of(id: Uuid, reservation: Reservation) -> StayView {
 }
 
 fn flat_of(flat: &Flat) -> PropertyView {
-    let Property { name, timezone, country, address, check_in_time, check_out_time, .. } = flat.property.clone();
-    PropertyView { id: flat.placement.property, name, address, country, timezone, check_in_time, check_out_time }
+    let Property { name, timezone, country, address, check_in_time, check_out_time, latitude, longitude, photo_url, .. } =
+        flat.property.clone();
+    PropertyView {
+        id: flat.placement.property,
+        name,
+        address,
+        country,
+        timezone,
+        check_in_time,
+        check_out_time,
+        latitude,
+        longitude,
+        photo_url: photo_url.filter(|url| engine::format::is_https_url(url)),
+    }
 }
 
 fn shown(portal: &Portal) -> PortalView {

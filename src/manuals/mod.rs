@@ -12,6 +12,7 @@ mod records;
 mod rule;
 mod rule_schema;
 mod texts;
+mod upcoming;
 mod visibility;
 mod visible;
 
@@ -26,6 +27,7 @@ pub use manual::{DisplayMode, ManualView};
 pub use photos::StockPhotos;
 pub(crate) use records::{Covered, all, among};
 pub use rule::{Rule, VisibilityRules};
+pub use upcoming::shown_from;
 pub use visibility::{StayFacts, Visibility, decide};
 pub(crate) use visible::visible_ids;
 

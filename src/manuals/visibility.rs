@@ -72,7 +72,7 @@ impl StayFacts {
     }
 
     /// An anchor shifted by its number of units, as far as the calendar goes.
-    fn moment(&self, anchor: Anchor, number: Option<u32>, unit: Option<Unit>) -> Timestamp {
+    pub(super) fn moment(&self, anchor: Anchor, number: Option<u32>, unit: Option<Unit>) -> Timestamp {
         let (date, time) = if anchor.is_check_in() {
             (self.check_in, self.check_in_time.unwrap_or(Time::MIN))
         } else {

@@ -333,8 +333,16 @@ mod tests {
             title: String::new(),
             is_complete,
             description: None,
+            is_open: true,
             agreement_text: None,
             questions: questions.map(|numbers| numbers.iter().map(question).collect()),
+            answers: None,
+            required_fields: None,
+            expected_guests: None,
+            is_signature_required: None,
+            deposit: None,
+            fees: None,
+            progress: None,
         }
     }
 

@@ -160,6 +160,12 @@ engine::resource! {
         /// stop updating; default `true`.
         sent as bool;
 
+        /// Whether guests are told of what they will be able to read later.
+        is_unlock_hint_shown: bool = false,
+        /// Whether guests are told which manuals they will be able to read later, and from when: those that their `relative_date` rule
+        /// alone still hides. Default `false`.
+        sent as bool;
+
         /// Whether the special offer is shown.
         is_special_offer_active: bool = false,
         /// Whether guests see the special offer. Default `false`; an offer without copy shows an empty card, so send `specialOfferTitle`

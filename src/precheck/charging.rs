@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use engine::operation::Object;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -34,6 +35,17 @@ impl Accounts {
     /// Whether a charge can be made: on its own account where it names one, else on the default.
     fn can_charge(&self, own: Option<Uuid>) -> bool {
         own.map_or(self.has_active_default, |id| self.payment.get(&id) == Some(&true))
+    }
+}
+
+/// The accounts of an organization, from the records of payment accounts and of background-check accounts.
+#[must_use]
+pub fn accounts_of(payment: &[(Uuid, Object)], background_check: &[(Uuid, Object)]) -> Accounts {
+    let is_true = |data: &Object, field: &str| data.get(field) == Some(&true.into());
+    Accounts {
+        payment: payment.iter().map(|(id, data)| (*id, is_true(data, "isActive"))).collect(),
+        has_active_default: payment.iter().any(|(_, data)| is_true(data, "isActive") && is_true(data, "isDefault")),
+        background_check: background_check.iter().map(|(id, data)| (*id, data.get("isActive") != Some(&false.into()))).collect(),
     }
 }
 

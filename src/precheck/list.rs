@@ -7,7 +7,7 @@ use engine::access::Permission;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::moment::Moment;
-use engine::operation::{Basis, Needs, Object, Operation};
+use engine::operation::{Basis, Needs, Operation};
 use http::Method;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::charging::{Accounts, ConfigurationIssue, configuration_issue, has_usable_damage_waiver};
+use super::charging::{Accounts, ConfigurationIssue, accounts_of, configuration_issue, has_usable_damage_waiver};
 use super::order::{SortKey, compare};
 use super::step::{Step, Written};
 use crate::portals;
@@ -275,15 +275,7 @@ impl Assignments {
 }
 
 fn accounts(context: &mut Context<'_, '_>) -> Result<Accounts> {
-    let is_true = |data: &Object, field: &str| data.get(field) == Some(&true.into());
-    let mut accounts = Accounts::default();
-    for (id, data) in all_records::<Object>(context, Kind::PaymentAccount)? {
-        let is_active = is_true(&data, "isActive");
-        accounts.has_active_default |= is_active && is_true(&data, "isDefault");
-        accounts.payment.insert(id, is_active);
-    }
-    for (id, data) in all_records::<Object>(context, Kind::BackgroundCheckAccount)? {
-        accounts.background_check.insert(id, data.get("isActive") != Some(&false.into()));
-    }
-    Ok(accounts)
+    let payment = all_records(context, Kind::PaymentAccount)?;
+    let background_check = all_records(context, Kind::BackgroundCheckAccount)?;
+    Ok(accounts_of(&payment, &background_check))
 }

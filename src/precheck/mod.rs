@@ -2,6 +2,7 @@
 
 mod answers;
 mod charging;
+mod costs;
 mod erased;
 mod fields;
 mod identity;
@@ -20,12 +21,17 @@ use engine::chapter::Chapter;
 use crate::records::Linking;
 use crate::scopes::{Assignable, EntityType};
 use crate::translations::Shows;
-pub use answers::{given as given_answer, is_complete, issues as answer_issues, shown as shown_questions};
+pub use answers::{
+    Ground, MOST_GUESTS, given as given_answer, is_accepted, is_complete, issues as answer_issues, merged as merged_answers,
+    required_fields, shown as shown_questions,
+};
+pub(crate) use costs::costs;
+pub use costs::{Cost, Deposit, Fee, Waiver};
 pub use identity::{FlagAction, actions as identity_actions};
 pub use order::{SortKey, compare};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
 pub(crate) use records::{all, among, mark_used, one};
-pub use step::{Step, StepSettings, StepType, Targeting};
+pub use step::{PricingBasis, Step, StepSettings, StepType, Targeting};
 pub use targeting::{StayFacts, Verdict, days, decide};
 pub(crate) use visible::{check_exists, visible_ids};
 

@@ -51,7 +51,9 @@ impl StepType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PricingBasis {
+    /// For each night of the stay.
     PerNight,
+    /// For the stay as a whole.
     PerStay,
 }
 
@@ -418,6 +420,30 @@ impl Step {
             ("esignBSubtitleMlTextId", agreement.esign_b_subtitle_ml_text_id),
             ("guestDescriptionMlTextId", self.write_only.guest_description_ml_text_id),
         ]
+    }
+
+    /// Whether an agreement is signed with the guest's name (contract: Steps that are really done).
+    #[must_use]
+    pub fn is_signature_required(&self) -> bool {
+        let signed = [Some(AgreementType::EsignA), Some(AgreementType::EsignB)];
+        self.step_type == StepType::Agreement && signed.contains(&self.agreement.agreement_type)
+    }
+
+    /// Whether another system carries out what it is about, and says how that stands (contract: Steps that are really done).
+    #[must_use]
+    pub fn is_carried_out_elsewhere(&self) -> bool {
+        match self.step_type {
+            StepType::IdentityCheck
+            | StepType::BackgroundCheck
+            | StepType::AuthorityReporting
+            | StepType::MandatoryFee
+            | StepType::DamageDeposit
+            | StepType::ScreenAndProtect => true,
+            StepType::Agreement => self.is_signature_required(),
+            StepType::YourDetails | StepType::OtherGuests | StepType::AdditionalQuestions | StepType::DocumentUpload | StepType::Main => {
+                false
+            }
+        }
     }
 
     /// The payment accounts a step names.

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use engine::moment::Moment;
 use jiff::civil;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
@@ -398,6 +399,26 @@ pub struct Property {
     /// Local time by which guests must have gone.
     #[serde(default)]
     pub check_out_time: Option<String>,
+    /// Degrees north of the equator.
+    #[serde(default, deserialize_with = "if_fitting")]
+    pub latitude: Option<f64>,
+    /// Degrees east of Greenwich.
+    #[serde(default, deserialize_with = "if_fitting")]
+    pub longitude: Option<f64>,
+    /// Address of a photo of it.
+    #[serde(default, deserialize_with = "if_fitting")]
+    pub photo_url: Option<String>,
+    /// Name of its wireless network.
+    #[serde(default, deserialize_with = "if_fitting")]
+    pub wifi_name: Option<String>,
+    /// Password of its wireless network: for guests who are shown it, and nobody else.
+    #[serde(default, deserialize_with = "if_fitting", skip_serializing)]
+    pub wifi_password: Option<String>,
+}
+
+/// A field that records may hold from a time when it was any other to this program: what is no value of it is none.
+fn if_fitting<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Value::deserialize(deserializer).map(|value| serde_json::from_value(value).ok())
 }
 
 /// Where a reservation stands.
@@ -643,6 +664,18 @@ mod tests {
         assert!(Kind::Tag.knows("name") && !Kind::Tag.knows("colour"));
         assert!(Kind::LockCode.knows("anything"));
         assert_eq!(Kind::Property.view_schema()["properties"].get("wifiPassword"), None);
+    }
+
+    #[test]
+    fn a_property_from_before_its_fields_were_known_is_read_without_them() {
+        let property: Property = serde_json::from_value(json!({
+            "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "latitude": "41.4", "longitude": 2, "photoUrl": null,
+            "wifiName": { "ssid": "Casa" }, "wifiPassword": "secret",
+        }))
+        .unwrap();
+        assert_eq!((property.latitude, property.longitude, &property.photo_url), (None, Some(2.0), &None));
+        assert_eq!((property.wifi_name.as_deref(), property.wifi_password.as_deref()), (None, Some("secret")));
+        assert_eq!(serde_json::to_value(&property).unwrap().get("wifiPassword"), None);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use super::ENGLISH;
 
-/// The text to show to a reader of `language`, from pairs of language and text.
+/// The text to show to a reader of `language`, with the language that it is in, from pairs of the two.
 #[must_use]
-pub fn pick(language: &str, entries: Vec<(String, String)>) -> Option<String> {
+pub fn pick(language: &str, entries: Vec<(String, String)>) -> Option<(String, String)> {
     let rank = |entry: &str| {
         let mut candidate = language;
         let mut steps = 0;
@@ -20,7 +20,7 @@ pub fn pick(language: &str, entries: Vec<(String, String)>) -> Option<String> {
         }
         if entry == ENGLISH { (usize::MAX - 1, String::new()) } else { (usize::MAX, entry.to_owned()) }
     };
-    entries.into_iter().min_by_key(|(entry, _)| rank(entry)).map(|(_, text)| text)
+    entries.into_iter().min_by_key(|(entry, _)| rank(entry))
 }
 
 #[cfg(test)]
@@ -30,7 +30,9 @@ mod tests {
     use super::*;
 
     fn picked(language: &str, languages: &[&str]) -> Option<String> {
-        pick(language, languages.iter().map(|tag| ((*tag).to_owned(), (*tag).to_owned())).collect())
+        let (tag, text) = pick(language, languages.iter().map(|tag| ((*tag).to_owned(), (*tag).to_owned())).collect())?;
+        assert_eq!(tag, text);
+        Some(text)
     }
 
     #[test]

@@ -216,18 +216,23 @@ pub(crate) fn texts(context: &mut Context<'_, '_>, ids: impl IntoIterator<Item =
             entries.entry(row.get(0)?).or_default().push((row.get(1)?, row.get(2)?));
         }
     }
-    let picked = entries.into_iter().filter_map(|(id, entries)| pick(language, entries).map(|text| (id, text)));
+    let picked = entries.into_iter().filter_map(|(id, entries)| Some((id, pick(language, entries)?)));
     Ok(Texts(picked.collect()))
 }
 
-/// Texts in a guest's language, by translation.
+/// Texts in a guest's language, or in the nearest there is, each with the language that it is in, by translation.
 #[derive(Serialize)]
-pub(crate) struct Texts(HashMap<Uuid, String>);
+pub(crate) struct Texts(HashMap<Uuid, (String, String)>);
 
 impl Texts {
     /// The text of a translation, where it has any.
     pub(crate) fn of(&self, id: Option<Uuid>) -> Option<String> {
-        self.0.get(&id?).cloned()
+        self.0.get(&id?).map(|(_, text)| text.clone())
+    }
+
+    /// The language that the text of a translation is in, where it has any.
+    pub(crate) fn language_of(&self, id: Uuid) -> Option<&str> {
+        self.0.get(&id).map(|(language, _)| language.as_str())
     }
 
     /// Keeps these texts only.

@@ -79,6 +79,9 @@ pub async fn furnish(house: &House<'_>) -> Api {
     guest(Method::PUT, format!("/steps/{step}"), json!({ "answers": {} })).await.data();
     guest(Method::POST, "/messages".into(), json!({ "text": "Hello" })).await.data();
     guest(Method::POST, "/submit".into(), json!({})).await.data();
+    let check = house.idle_step("identity_check", json!({})).await;
+    let path = org.path(&format!("/reservations/{}/steps/{check}", house.stay));
+    app.platform().ok(Method::PUT, &path, Some(json!({ "status": "pending" }))).await;
     let device = |is_online: bool| json!({ "propertyId": flat, "name": "D", "deviceType": "hub", "vendor": "V", "isOnline": is_online });
     let hub = org.record("device", device(false)).await;
     org.put_record("device", hub, device(true)).await;
@@ -119,7 +122,7 @@ async fn everybody(app: &App, org: &Org<'_>, apis: &[&Api], token: &str) -> Vec<
         let body = operation.has_body().then(|| {
             json!({
                 "reservationIds": [], "records": [], "name": "x", "permissions": [], "email": "a@example.com", "propertyIds": null,
-                "isActive": true, "isTwoFactorEnrolled": true, "memberId": new_id(), "oauthAppId": new_id(),
+                "isActive": true, "isTwoFactorEnrolled": true, "memberId": new_id(), "oauthAppId": new_id(), "status": "completed",
             })
         });
         // What an operation does not know of the body is at fault before anything is looked up.

@@ -155,6 +155,9 @@ on_both! {
 
         let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("guests", "Ana")]).await;
         assert_eq!(answer.status, 303, "{html}");
+        // What is not sent of the guests is kept, and counts.
+        save(&app, &house.token, other, long(1000)).await.error(400);
+        save(&app, &house.token, one, json!({ "note": null })).await.data();
         save(&app, &house.token, other, long(1000)).await.data();
         let names = "n".repeat(50 << 10);
         let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("guests", &names)]).await;

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The chapters, from below to above; those of one floor know nothing of each other.
-const CHAPTERS: [&[&str]; 10] = [
+const CHAPTERS: [&[&str]; 11] = [
     &["records"],
     &["events"],
     &["translations"],
     &["scopes"],
     &["portals"],
     &["precheck", "manuals"],
+    &["words"],
     &["guest"],
     &["page"],
     &["search"],

@@ -12,7 +12,7 @@ use crate::support::house::House;
 use crate::support::{Answer, Api, App, on_both, serve_flags};
 
 /// What is stored as a document, and one as release 0.1.0 wrote it: its table, of a record with its kind.
-const DOCUMENTS: [(&str, &str); 19] = [
+const DOCUMENTS: [(&str, &str); 20] = [
     ("organization", include_str!("fixtures/0.1.0/organization.json")),
     ("api_key", include_str!("fixtures/0.1.0/api_key.json")),
     ("member", include_str!("fixtures/0.1.0/member.json")),
@@ -21,6 +21,7 @@ const DOCUMENTS: [(&str, &str); 19] = [
     ("portal_branding", include_str!("fixtures/0.1.0/portal_branding.json")),
     ("precheck_step", include_str!("fixtures/0.1.0/precheck_step.json")),
     ("precheck_answer", include_str!("fixtures/0.1.0/precheck_answer.json")),
+    ("step_progress", r#"{ "status": "pending", "message": "Soon." }"#),
     ("manual", include_str!("fixtures/0.1.0/manual.json")),
     ("webhook_subscription", include_str!("fixtures/0.1.0/webhook_subscription.json")),
     ("webhook_delivery", include_str!("fixtures/0.1.0/webhook_delivery.json")),
@@ -38,12 +39,13 @@ const DOCUMENTS: [(&str, &str); 19] = [
 const NOT_READ: [&str; 1] = ["oauth_app"];
 
 /// What makes a document what it is, and what the platform must send of a record: there is no default for these.
-const REQUIRED: [&str; 33] = [
+const REQUIRED: [&str; 34] = [
     "precheck_step.questions[].id",
     "precheck_step.questions[].kind",
     "precheck_step.questions[].textMlTextId",
     "precheck_step.questions[].options[].id",
     "precheck_step.questions[].conditions[].optionId",
+    "step_progress.status",
     "manual.answered.visibilityRules[].ruleCategory",
     "manual.answered.visibilityRules[].seasonalWindows",
     "manual.answered.visibilityRules[].seasonalWindows[].startDate",
@@ -142,7 +144,7 @@ impl<'a> Scene<'a> {
             "precheck_step" => {
                 vec![(public, "/precheck-steps".into()), (public, format!("/precheck-steps/{step}")), handed_in, explained, view]
             }
-            "precheck_answer" => vec![handed_in, view],
+            "precheck_answer" | "step_progress" => vec![handed_in, view],
             "manual" => vec![(public, "/portal-manuals".into()), (public, format!("/properties/{flat}/portal-manuals")), explained, view],
             "webhook_subscription" => vec![(public, "/webhook-subscriptions".into())],
             "webhook_delivery" => vec![(public, format!("/webhook-subscriptions/{subscription}/deliveries"))],
@@ -286,7 +288,7 @@ on_both! {
 
     async fn documents_are_read_back_as_they_were_written(app: App) {
         let scene = Scene::build(&app).await;
-        let text = "select doc from precheck_step where organization_id = ?1";
+        let text = "select doc from precheck_step where organization_id = ?1 order by created_at";
         let read = async || app.query(text, vec![scene.house.org.id.into()], |row| row.get::<Json<Value>>(0).map(|Json(doc)| doc)).await;
         let before = read().await;
         let touched = json!({ "data": { "nickname": "Renamed" } });

@@ -72,7 +72,9 @@ fn is_timestamp(text: &str) -> bool {
     text.parse::<crate::moment::Moment>().is_ok()
 }
 
-fn is_date(text: &str) -> bool {
+/// A date of the calendar, written in full.
+#[must_use]
+pub fn is_date(text: &str) -> bool {
     text.len() == 10 && text.parse::<civil::Date>().is_ok()
 }
 
@@ -82,7 +84,8 @@ fn is_time(text: &str) -> bool {
 }
 
 /// An address alone, at a public name: no display name beside it, no numeric host.
-fn is_email(text: &str) -> bool {
+#[must_use]
+pub fn is_email(text: &str) -> bool {
     let options = email_address::Options::default().without_display_text().without_domain_literal().with_required_tld();
     email_address::EmailAddress::parse_with_options(text, options).is_ok()
 }
@@ -95,7 +98,9 @@ fn is_http_url(text: &str) -> bool {
         && Url::parse(text).is_ok_and(|url| url.has_host())
 }
 
-fn is_https_url(text: &str) -> bool {
+/// An address of the web that is asked for encrypted.
+#[must_use]
+pub fn is_https_url(text: &str) -> bool {
     text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://")) && is_http_url(text)
 }
 

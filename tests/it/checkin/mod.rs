@@ -1,8 +1,11 @@
 //! Pre-check-in as a guest goes through it (contract: Guest interface; spec: Pre-check step).
 
 mod answers;
+mod details;
 mod messages;
+mod shown;
 mod steps;
+mod steps_done;
 mod submission;
 mod unasked;
 

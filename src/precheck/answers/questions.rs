@@ -1,29 +1,20 @@
-//! What a guest answers to a step, and when that is enough (contract: Guest interface).
+//! Additional questions: which are asked, and what answers them.
 
 use std::collections::HashSet;
 
-use engine::error::{Issue, PathSegment};
 use engine::operation::Object;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::question::{Question, QuestionKind};
-use super::step::{Step, StepType};
+use super::super::question::{Question, QuestionKind};
+use super::Found;
 
 /// Characters in a text at the most.
 const TEXT_LENGTH: usize = 6000;
 
-/// Whether a guest has done what a step asks.
-#[must_use]
-pub fn is_complete(step: &Step, answers: Option<&Object>) -> bool {
-    let Some(answers) = answers else { return false };
-    match step.step_type {
-        StepType::AdditionalQuestions => {
-            shown(&step.questions, answers).iter().all(|question| !question.is_required || is_answered(question, answers))
-        }
-        StepType::Agreement => answers.get("isAccepted") == Some(&Value::Bool(true)),
-        _ => true,
-    }
+/// Whether every question that is asked and required is answered.
+pub(super) fn are_answered(questions: &[Question], answers: &Object) -> bool {
+    shown(questions, answers).iter().all(|question| !question.is_required || is_answered(question, answers))
 }
 
 /// The questions that are asked, given what has been answered. An answer to a question that is not asked shows nothing.
@@ -68,74 +59,53 @@ fn is_answered(question: &Question, answers: &Object) -> bool {
     }
 }
 
-/// What is wrong with the answers to a step; paths begin below `answers`. What is missing is not wrong: it can follow.
-#[must_use]
-pub fn issues(step: &Step, answers: &Object) -> Vec<Issue> {
-    let mut found = Found::default();
-    match step.step_type {
-        StepType::AdditionalQuestions => {
-            for (key, answer) in answers {
-                let question = key.parse().ok().and_then(|id: Uuid| step.questions.iter().find(|question| question.id == id));
-                match question {
-                    Some(question) if *key == question.id.to_string() => found.judge(question, key, answer),
-                    _ => found.add(&[key], "is not a question of this step"),
-                }
-            }
+/// Notes what is wrong with answers to these questions.
+pub(super) fn judge(questions: &[Question], answers: &Object, found: &mut Found) {
+    for (key, answer) in answers {
+        let question = key.parse().ok().and_then(|id: Uuid| questions.iter().find(|question| question.id == id));
+        match question {
+            Some(question) if *key == question.id.to_string() => judge_answer(question, key, answer, found),
+            _ => found.add(&[key.as_str()], "is not a question of this step"),
         }
-        StepType::Agreement if answers.get("isAccepted").is_some_and(|accepted| !accepted.is_boolean()) => {
-            found.add(&["isAccepted"], "must be of type boolean");
-        }
-        _ => {}
     }
-    found.0
 }
 
-#[derive(Default)]
-struct Found(Vec<Issue>);
-
-impl Found {
-    fn add(&mut self, path: &[&str], message: &str) {
-        self.0.push(Issue::new(path, message));
-    }
-
-    fn judge(&mut self, question: &Question, key: &str, answer: &Value) {
-        let fields = match answer {
-            Value::Null => return,
-            Value::Object(fields) => fields,
-            _ => return self.add(&[key], "must be of type object"),
-        };
-        let takes_text = question.kind == QuestionKind::FreeFormInput;
-        for (name, value) in fields {
-            match name.as_str() {
-                "text" if takes_text => self.judge_text(key, value),
-                "optionIds" if !takes_text => self.judge_choice(question, key, value),
-                "text" | "optionIds" => self.add(&[key, name], "does not answer this kind of question"),
-                _ => self.add(&[key, name], "unrecognized field"),
-            }
+fn judge_answer(question: &Question, key: &str, answer: &Value, found: &mut Found) {
+    let fields = match answer {
+        Value::Null => return,
+        Value::Object(fields) => fields,
+        _ => return found.add(&[key], "must be of type object"),
+    };
+    let takes_text = question.kind == QuestionKind::FreeFormInput;
+    for (name, value) in fields {
+        match name.as_str() {
+            "text" if takes_text => judge_text(key, value, found),
+            "optionIds" if !takes_text => judge_choice(question, key, value, found),
+            "text" | "optionIds" => found.add(&[key, name], "does not answer this kind of question"),
+            _ => found.add(&[key, name], "unrecognized field"),
         }
     }
+}
 
-    fn judge_text(&mut self, key: &str, value: &Value) {
-        match value.as_str() {
-            None => self.add(&[key, "text"], "must be of type string"),
-            Some(text) if text.chars().count() > TEXT_LENGTH => self.add(&[key, "text"], "must have at most 6000 characters"),
-            Some(_) => {}
-        }
+fn judge_text(key: &str, value: &Value, found: &mut Found) {
+    match value.as_str() {
+        None => found.add(&[key, "text"], "must be of type string"),
+        Some(text) if text.chars().count() > TEXT_LENGTH => found.add(&[key, "text"], "must have at most 6000 characters"),
+        Some(_) => {}
     }
+}
 
-    fn judge_choice(&mut self, question: &Question, key: &str, value: &Value) {
-        let Some(ids) = value.as_array() else { return self.add(&[key, "optionIds"], "must be of type array") };
-        let is_own = |id: &Value| {
-            let id = id.as_str().and_then(|text| text.parse::<Uuid>().ok());
-            id.is_some_and(|id| question.options.iter().any(|option| option.id == id))
-        };
-        for (place, _) in ids.iter().enumerate().filter(|(_, id)| !is_own(id)) {
-            let path: Vec<PathSegment> = vec![key.into(), "optionIds".into(), place.into()];
-            self.0.push(Issue { path, message: "is not an option of this question".into() });
-        }
-        if question.kind != QuestionKind::MultiSelect && ids.len() > 1 {
-            self.add(&[key, "optionIds"], "must have at most 1 items");
-        }
+fn judge_choice(question: &Question, key: &str, value: &Value, found: &mut Found) {
+    let Some(ids) = value.as_array() else { return found.add(&[key, "optionIds"], "must be of type array") };
+    let is_own = |id: &Value| {
+        let id = id.as_str().and_then(|text| text.parse::<Uuid>().ok());
+        id.is_some_and(|id| question.options.iter().any(|option| option.id == id))
+    };
+    for (place, _) in ids.iter().enumerate().filter(|(_, id)| !is_own(id)) {
+        found.add_at(vec![key.into(), "optionIds".into(), place.into()], "is not an option of this question");
+    }
+    if question.kind != QuestionKind::MultiSelect && ids.len() > 1 {
+        found.add(&[key, "optionIds"], "must have at most 1 items");
     }
 }
 
@@ -143,9 +113,8 @@ impl Found {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::question::{Condition, QuestionOption};
+    use super::super::super::question::{Condition, QuestionOption};
     use super::*;
-    use engine::moment::Moment;
 
     fn id(number: usize) -> Uuid {
         Uuid::from_u128(number as u128)
@@ -165,43 +134,30 @@ mod tests {
         }
     }
 
-    fn step(step_type: StepType, questions: Vec<Question>) -> Step {
-        let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
-        Step { questions, ..Step::new(id(1), step_type, "Step".into(), now) }
-    }
-
     fn object(value: Value) -> Object {
         serde_json::from_value(value).unwrap()
     }
 
     #[test]
-    fn an_agreement_is_complete_when_it_is_accepted() {
-        let step = step(StepType::Agreement, Vec::new());
-        assert!(!is_complete(&step, None));
-        assert!(!is_complete(&step, Some(&object(json!({})))));
-        assert!(!is_complete(&step, Some(&object(json!({ "isAccepted": false })))));
-        assert!(is_complete(&step, Some(&object(json!({ "isAccepted": true, "signature": "Ada" })))));
-        assert_eq!(issues(&step, &object(json!({ "isAccepted": "yes" }))).len(), 1);
-    }
-
-    #[test]
     fn every_wrong_answer_is_named() {
         use QuestionKind::{FreeFormInput, MultiSelect, SingleSelect};
-        let step = step(
-            StepType::AdditionalQuestions,
-            vec![question(1, SingleSelect, true, &[]), question(2, MultiSelect, true, &[]), question(3, FreeFormInput, true, &[])],
-        );
+        let asked = [question(1, SingleSelect, true, &[]), question(2, MultiSelect, true, &[]), question(3, FreeFormInput, true, &[])];
+        let issues = |answers: &Object| {
+            let mut found = Found::default();
+            judge(&asked, answers, &mut found);
+            found.0
+        };
         let key = |number: usize| id(number).to_string();
         let fine = json!({ key(1): { "optionIds": [id(10)] }, key(2): { "optionIds": [id(20), id(22)] }, key(3): { "text": "at noon" } });
-        assert_eq!(issues(&step, &object(fine.clone())), []);
-        assert!(is_complete(&step, Some(&object(fine))));
+        assert_eq!(issues(&object(fine.clone())), []);
+        assert!(are_answered(&asked, &object(fine)));
         let partial = json!({ key(1): null, key(2): { "optionIds": [] }, key(3): { "text": " " } });
-        assert_eq!(issues(&step, &object(partial.clone())), []);
-        assert!(!is_complete(&step, Some(&object(partial))));
+        assert_eq!(issues(&object(partial.clone())), []);
+        assert!(!are_answered(&asked, &object(partial)));
         let wrong = json!({
             key(1): { "optionIds": [id(10), id(20)] }, key(2): { "text": "both" }, key(3): { "text": 5, "colour": 1 }, key(4): {}, "x": {},
         });
-        let paths: Vec<String> = issues(&step, &object(wrong)).iter().map(|issue| serde_json::to_string(&issue.path).unwrap()).collect();
+        let paths: Vec<String> = issues(&object(wrong)).iter().map(|issue| serde_json::to_string(&issue.path).unwrap()).collect();
         let mut expected = vec![
             json!([key(1), "optionIds", 1]).to_string(),
             json!([key(1), "optionIds"]).to_string(),

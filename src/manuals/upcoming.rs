@@ -1,0 +1,110 @@
+//! From when a manual is shown that is hidden by nothing but the time.
+
+use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
+
+use super::rule::Rule;
+use super::visibility::{StayFacts, decide};
+
+/// The moment from which a manual with these rules is shown for a stay, where time alone hides it still: the start of its
+/// `relative_date` rule lies ahead, and every rule holds then. To the millisecond, as moments are written.
+#[must_use]
+pub fn shown_from(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Option<Timestamp> {
+    let starts = rules.iter().filter_map(|rule| match rule {
+        Rule::RelativeDate(rule) => Some(stay.moment(rule.start_date_relative_type?, rule.days_before, rule.days_before_time_unit)),
+        _ => None,
+    });
+    let start = starts.max().filter(|start| at < *start)?;
+    // A day without a check-out time ends a nanosecond before the next one.
+    let start = start.round(TimestampRound::new().smallest(Unit::Millisecond).mode(RoundMode::Ceil)).ok()?;
+    decide(rules, stay, start).is_shown().then_some(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use jiff::tz::TimeZone;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const ANCHORS: [&str; 6] =
+        ["before_check_in", "after_check_in", "before_check_out", "after_check_out", "check_in_time", "check_out_time"];
+
+    fn stay(nights: i64, has_times: bool) -> StayFacts {
+        let check_in = jiff::civil::date(2026, 3, 27);
+        let time = |text: &str| has_times.then(|| text.parse().unwrap());
+        StayFacts {
+            check_in,
+            check_out: check_in.saturating_add(SignedDuration::from_hours(24 * nights)),
+            check_in_time: time("15:00"),
+            check_out_time: time("11:00"),
+            zone: TimeZone::get("Europe/Madrid").unwrap(),
+            channel: "direct".into(),
+            verification_status: None,
+        }
+    }
+
+    fn rules(rules: Value) -> Vec<Rule> {
+        serde_json::from_value(rules).unwrap()
+    }
+
+    #[test]
+    fn what_another_rule_hides_is_not_to_come() {
+        let later = json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 1 });
+        let short = json!({ "ruleCategory": "length_of_stay", "lengthOfStayToDays": 2 });
+        let over = json!({ "ruleCategory": "relative_date", "endDateRelativeType": "before_check_in", "daysAfter": 3 });
+        let at = "2026-03-20T12:00:00Z".parse().unwrap();
+        let start: Timestamp = "2026-03-26T14:00:00Z".parse().unwrap();
+        for (shown, nights, expected) in [
+            (json!([later]), 4, Some(start)),
+            (json!([later, short]), 2, Some(start)),
+            (json!([later, short]), 3, None),
+            (json!([short]), 3, None),
+            (json!([later, over]), 4, None),
+            (json!([]), 4, None),
+        ] {
+            assert_eq!(shown_from(&rules(shown.clone()), &stay(nights, true), at), expected, "{shown} {nights}");
+        }
+        assert_eq!(shown_from(&rules(json!([later])), &stay(4, true), start), None, "it is shown");
+        let end_of_day = json!([{ "ruleCategory": "relative_date", "startDateRelativeType": "check_out_time" }]);
+        let from = shown_from(&rules(end_of_day), &stay(1, false), at);
+        assert_eq!(from, Some("2026-03-28T23:00:00Z".parse().unwrap()));
+    }
+
+    proptest! {
+        /// Against the rules' own judgement: hidden until then, shown from then on, and nothing that is shown later is missing.
+        #[test]
+        fn agrees_with_the_rules(
+            (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
+            (end, after) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
+            is_by_hour: bool, most in prop::option::of(0..9_u32), nights in 0..9_i64, has_times: bool, hours in -200..400_i64,
+        ) {
+            let unit = if is_by_hour { "hour" } else { "day" };
+            let mut shown = vec![json!({
+                "ruleCategory": "relative_date", "startDateRelativeType": start, "daysBefore": before, "daysBeforeTimeUnit": unit,
+                "endDateRelativeType": end, "daysAfter": after,
+            })];
+            shown.extend(most.map(|most| json!({ "ruleCategory": "length_of_stay", "lengthOfStayToDays": most })));
+            let (rules, stay) = (rules(json!(shown)), stay(nights, has_times));
+            let at = "2026-03-27T14:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_hours(hours);
+            let is_shown = |at: Timestamp| decide(&rules, &stay, at).is_shown();
+            match shown_from(&rules, &stay, at) {
+                Some(from) => {
+                    prop_assert!(at < from && is_shown(from));
+                    let waiting = from.duration_since(at);
+                    for part in 0..8 {
+                        prop_assert!(!is_shown(at + waiting * part / 8));
+                    }
+                    prop_assert!(!is_shown(from - SignedDuration::from_millis(1)));
+                }
+                None if is_shown(at) => {}
+                None => {
+                    for later in 0..800 {
+                        prop_assert!(!is_shown(at + SignedDuration::from_hours(later)));
+                    }
+                }
+            }
+        }
+    }
+}

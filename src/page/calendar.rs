@@ -1,0 +1,275 @@
+//! The stay as an event of a calendar (iCalendar, RFC 5545), in the flat's own time zone.
+//!
+//! With the hours of check-in and check-out it lasts from one to the other, and the file brings the zone's rules for as long as
+//! the stay lasts (VTIMEZONE), so that a calendar need not know the zone. Without both hours it is an event of whole days.
+
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::{Dst, Offset, TimeZone};
+use jiff::{Timestamp, ToSpan as _};
+use uuid::Uuid;
+
+/// The greatest length of a line in octets, without its end (RFC 5545, 3.1).
+const LINE: usize = 75;
+
+/// The most changes of the clocks that are written down: ten years of them.
+const CHANGES: usize = 20;
+
+/// The stay, as a calendar is told of it.
+#[derive(Debug, Clone)]
+pub struct Event<'e> {
+    /// The reservation: the event stays the same one however often it is fetched.
+    pub id: Uuid,
+    /// When this was written.
+    pub now: Timestamp,
+    /// The day of check-in and its hour, where there is one.
+    pub check_in: (Date, Option<Time>),
+    /// The day of check-out and its hour.
+    pub check_out: (Date, Option<Time>),
+    /// The flat's.
+    pub zone: &'e TimeZone,
+    /// Whether it will not take place.
+    pub is_cancelled: bool,
+    /// Its title.
+    pub summary: &'e str,
+    /// What to know about it.
+    pub description: &'e str,
+    /// Where it is, in words.
+    pub location: Option<&'e str>,
+    /// Where it is: latitude and longitude in degrees.
+    pub coordinates: Option<(f64, f64)>,
+    /// The page of the stay.
+    pub url: Option<&'e str>,
+}
+
+/// The file of an event, in lines that end with CR LF.
+#[must_use]
+pub fn ics(event: &Event<'_>) -> String {
+    let mut lines: Vec<String> =
+        ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Vestibule//Stay//EN", "CALSCALE:GREGORIAN", "METHOD:PUBLISH"]
+            .map(str::to_owned)
+            .to_vec();
+    let last_day = event.check_out.0.max(event.check_in.0);
+    let times = if let ((day, Some(from)), Some(until)) = (event.check_in, event.check_out.1) {
+        let (starts, ends) = (day.to_datetime(from), last_day.to_datetime(until));
+        let name = event.zone.iana_name().unwrap_or("UTC");
+        lines.extend(zone_lines(name, event.zone, starts, ends));
+        let end = (ends > starts).then(|| format!("DTEND;TZID={name}:{}", local(ends)));
+        [Some(format!("DTSTART;TZID={name}:{}", local(starts))), end]
+    } else {
+        // The end of an event of whole days is the day after the last.
+        let end = last_day.tomorrow().ok().map(|day| format!("DTEND;VALUE=DATE:{}", day.strftime("%Y%m%d")));
+        [Some(format!("DTSTART;VALUE=DATE:{}", event.check_in.0.strftime("%Y%m%d"))), end]
+    };
+    lines.extend(["BEGIN:VEVENT".to_owned(), format!("UID:{}", event.id), format!("DTSTAMP:{}", event.now.strftime("%Y%m%dT%H%M%SZ"))]);
+    lines.extend(times.into_iter().flatten());
+    lines.push(format!("SUMMARY:{}", escaped(event.summary)));
+    lines.push(format!("DESCRIPTION:{}", escaped(event.description)));
+    lines.extend(event.location.map(|location| format!("LOCATION:{}", escaped(location))));
+    lines.extend(event.coordinates.map(|(latitude, longitude)| format!("GEO:{latitude:.6};{longitude:.6}")));
+    // An address is no text: nothing of it is escaped, and it has no controls.
+    lines.extend(event.url.map(|url| format!("URL:{}", url.replace(char::is_control, ""))));
+    lines.push(format!("STATUS:{}", if event.is_cancelled { "CANCELLED" } else { "CONFIRMED" }));
+    lines.extend(["END:VEVENT", "END:VCALENDAR"].map(str::to_owned));
+    lines.iter().map(|line| folded(line)).collect()
+}
+
+/// The rules of a zone while something lasts: the one in force at its beginning, and each change of the clocks until its end.
+fn zone_lines(name: &str, zone: &TimeZone, starts: DateTime, ends: DateTime) -> Vec<String> {
+    let moment = |local: DateTime| zone.to_timestamp(local).unwrap_or(Timestamp::UNIX_EPOCH);
+    let (from, until) = (moment(starts), moment(ends));
+    let mut lines = vec!["BEGIN:VTIMEZONE".to_owned(), format!("TZID:{name}")];
+    let in_force = zone.preceding(from + 1.second()).next();
+    if in_force.is_none() {
+        // A zone that has never changed its clocks: one rule, since ever.
+        let info = zone.to_offset_info(from);
+        lines.extend(observance("STANDARD", DateTime::constant(1970, 1, 1, 0, 0, 0, 0), info.offset(), info.offset(), info.abbreviation()));
+    }
+    let changes = in_force.into_iter().chain(zone.following(from + 1.second()).take_while(|change| change.timestamp() <= until));
+    for change in changes.take(CHANGES) {
+        let before = zone.to_offset(change.timestamp() - 1.nanosecond());
+        let kind = if change.dst() == Dst::Yes { "DAYLIGHT" } else { "STANDARD" };
+        // When it happens is said by the clock as it was until then.
+        lines.extend(observance(kind, before.to_datetime(change.timestamp()), before, change.offset(), change.abbreviation()));
+    }
+    lines.push("END:VTIMEZONE".to_owned());
+    lines
+}
+
+fn observance(kind: &str, onset: DateTime, from: Offset, to: Offset, name: &str) -> [String; 6] {
+    [
+        format!("BEGIN:{kind}"),
+        format!("DTSTART:{}", local(onset)),
+        format!("TZOFFSETFROM:{}", written(from)),
+        format!("TZOFFSETTO:{}", written(to)),
+        format!("TZNAME:{}", escaped(name)),
+        format!("END:{kind}"),
+    ]
+}
+
+/// A moment as the clocks there show it.
+fn local(moment: DateTime) -> String {
+    moment.strftime("%Y%m%dT%H%M%S").to_string()
+}
+
+/// An offset as `+0100`, with seconds where it has some.
+fn written(offset: Offset) -> String {
+    let seconds = offset.seconds();
+    let sign = if seconds < 0 { '-' } else { '+' };
+    let (hours, minutes, seconds) = (seconds.abs() / 3600, seconds.abs() / 60 % 60, seconds.abs() % 60);
+    let rest = if seconds == 0 { String::new() } else { format!("{seconds:02}") };
+    format!("{sign}{hours:02}{minutes:02}{rest}")
+}
+
+/// A text as a value (RFC 5545, 3.3.11). Controls but the end of a line have no place in it.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.replace("\r\n", "\n").chars() {
+        match letter {
+            '\\' | ';' | ',' => escaped.extend(['\\', letter]),
+            '\n' | '\r' => escaped.push_str("\\n"),
+            '\t' => escaped.push(' '),
+            _ if letter.is_control() => {}
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+/// A line as it is sent: in pieces of at most 75 octets, each but the first behind a space. No letter is cut in two.
+fn folded(line: &str) -> String {
+    let mut folded = String::with_capacity(line.len() + line.len() / LINE * 3 + 2);
+    let mut length = 0;
+    for letter in line.chars() {
+        if length + letter.len_utf8() > LINE {
+            folded.push_str("\r\n ");
+            length = 1;
+        }
+        folded.push(letter);
+        length += letter.len_utf8();
+    }
+    folded + "\r\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::{date, time};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn event(zone: &TimeZone) -> Event<'_> {
+        Event {
+            id: Uuid::from_u128(7),
+            now: "2026-11-22T14:00:00Z".parse().unwrap(),
+            check_in: (date(2026, 10, 23), Some(time(15, 0, 0, 0))),
+            check_out: (date(2026, 10, 27), Some(time(11, 30, 0, 0))),
+            zone,
+            is_cancelled: false,
+            summary: "Stay at Casa Ana, 2nd floor",
+            description: "Everything about your stay: https://example.com/stay/abc",
+            location: Some("Carrer Gran; 7"),
+            coordinates: Some((41.4, 2.15)),
+            url: Some("https://example.com/stay/abc"),
+        }
+    }
+
+    fn unfolded(file: &str) -> Vec<String> {
+        file.replace("\r\n ", "").split("\r\n").map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_stay_over_a_change_of_the_clocks() {
+        let zone = TimeZone::get("Europe/Madrid").unwrap();
+        let expected = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Vestibule//Stay//EN\nCALSCALE:GREGORIAN\nMETHOD:PUBLISH\n\
+            BEGIN:VTIMEZONE\nTZID:Europe/Madrid\n\
+            BEGIN:DAYLIGHT\nDTSTART:20260329T020000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\nTZNAME:CEST\nEND:DAYLIGHT\n\
+            BEGIN:STANDARD\nDTSTART:20261025T030000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nTZNAME:CET\nEND:STANDARD\n\
+            END:VTIMEZONE\n\
+            BEGIN:VEVENT\nUID:00000000-0000-0000-0000-000000000007\nDTSTAMP:20261122T140000Z\n\
+            DTSTART;TZID=Europe/Madrid:20261023T150000\nDTEND;TZID=Europe/Madrid:20261027T113000\n\
+            SUMMARY:Stay at Casa Ana\\, 2nd floor\nDESCRIPTION:Everything about your stay: https://example.com/stay/abc\n\
+            LOCATION:Carrer Gran\\; 7\nGEO:41.400000;2.150000\nURL:https://example.com/stay/abc\nSTATUS:CONFIRMED\n\
+            END:VEVENT\nEND:VCALENDAR\n";
+        assert_eq!(unfolded(&ics(&event(&zone))), expected.split('\n').collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn without_both_hours_it_is_whole_days() {
+        let file = ics(&Event { check_out: (date(2026, 10, 27), None), is_cancelled: true, ..event(&TimeZone::UTC) });
+        assert!(file.contains("\r\nDTSTART;VALUE=DATE:20261023\r\nDTEND;VALUE=DATE:20261028\r\n"), "{file}");
+        assert!(file.contains("\r\nSTATUS:CANCELLED\r\n") && !file.contains("VTIMEZONE"));
+    }
+
+    #[test]
+    fn zones_that_never_change_have_one_rule() {
+        let file = ics(&event(&TimeZone::UTC));
+        assert!(file.contains("TZID:UTC\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:+0000\r\nTZOFFSETTO:+0000\r\n"));
+        assert_eq!(written(Offset::from_seconds(-12_345).unwrap()), "-032545");
+    }
+
+    #[test]
+    fn a_stay_that_ends_before_it_begins_has_no_end() {
+        let zone = TimeZone::get("Europe/Madrid").unwrap();
+        let file = ics(&Event { check_out: (date(2026, 10, 1), Some(time(11, 0, 0, 0))), ..event(&zone) });
+        assert!(!file.contains("DTEND"));
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_short_and_come_back(text in "[a-zé漢😀;,\\\\\\n ]{0,200}") {
+            let line = format!("SUMMARY:{}", escaped(&text));
+            let sent = folded(&line);
+            prop_assert!(sent.split("\r\n").all(|piece| piece.len() <= LINE));
+            prop_assert_eq!(sent.replace("\r\n ", ""), format!("{line}\r\n"));
+            let value = line.strip_prefix("SUMMARY:").unwrap();
+            let mut read = String::new();
+            let mut letters = value.chars();
+            while let Some(letter) = letters.next() {
+                match letter {
+                    '\\' => read.push(letters.next().map_or('?', |next| if next == 'n' { '\n' } else { next })),
+                    _ => read.push(letter),
+                }
+            }
+            prop_assert_eq!(read, text);
+        }
+
+        #[test]
+        fn no_text_adds_a_line(summary in "\\PC{0,40}|[\\x00-\\x1f]{0,9}", url in "[ -~\\x00-\\x1f]{0,30}") {
+            let zone = TimeZone::get("America/New_York").unwrap();
+            let plain = unfolded(&ics(&event(&zone))).len();
+            let file = ics(&Event { summary: &summary, description: &summary, location: Some(&summary), url: Some(&url), ..event(&zone) });
+            prop_assert_eq!(unfolded(&file).len(), plain);
+            prop_assert!(!file.replace("\r\n", "").contains(char::is_control));
+        }
+
+        /// The rules that are written down are the zone's: read back, they give each moment of the stay its offset.
+        #[test]
+        fn the_rules_are_those_of_the_zone(
+            zone in prop::sample::select(vec!["Europe/Madrid", "America/Santiago", "Africa/Casablanca", "Asia/Kolkata", "Pacific/Apia"]),
+            start in 0..20_000_i32, nights in 0..400_i32, part in 0.0..1.0_f64,
+        ) {
+            let zone = TimeZone::get(zone).unwrap();
+            let check_in = date(1990, 1, 1) + start.days();
+            let (starts, ends) = (check_in.at(15, 0, 0, 0), (check_in + nights.days()).at(23, 0, 0, 0));
+            let lines = zone_lines("Zone", &zone, starts, ends);
+            let value = |line: &String, name: &str| line.strip_prefix(name).map(str::to_owned);
+            let onsets = lines.iter().filter_map(|line| value(line, "DTSTART:"));
+            let froms = lines.iter().filter_map(|line| value(line, "TZOFFSETFROM:"));
+            let tos = lines.iter().filter_map(|line| value(line, "TZOFFSETTO:"));
+            let moment = |local: DateTime| zone.to_timestamp(local).unwrap();
+            let span = moment(ends).as_second() - moment(starts).as_second();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "any second of the stay will do")]
+            let at = Timestamp::from_second(moment(starts).as_second() + (span as f64 * part) as i64).unwrap();
+            let mut offset = None;
+            for ((onset, from), to) in onsets.zip(froms).zip(tos) {
+                let onset = DateTime::strptime("%Y%m%dT%H%M%S", &onset).unwrap();
+                let from = [-14 * 3600..=14 * 3600].into_iter().flatten().map(|seconds| Offset::from_seconds(seconds).unwrap())
+                    .find(|offset| written(*offset) == from).unwrap();
+                if from.to_timestamp(onset).unwrap() <= at {
+                    offset = Some(to);
+                }
+            }
+            prop_assert_eq!(offset, Some(written(zone.to_offset(at))));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What makes the page last without a connection: a worker of its own, and a manifest by which a phone puts it on its home
+//! screen.
+//!
+//! # The worker
+//!
+//! `worker.js` asks the network first, and gives what it kept where that fails or takes longer than six seconds: the page, the
+//! manuals that were opened, the manifest, and the pictures that the page shows. It keeps nothing else of any origin: no step,
+//! no form, no message sent. It forgets everything at a moment that is written into it, and at once when the page answers 403,
+//! 404 or 410.
+//!
+//! What it needs of the page:
+//! - the page registers it for itself and what is below: `navigator.serviceWorker.register(page + "/worker.js", { scope: page })`,
+//!   and its answer carries `Service-Worker-Allowed: <page>`, since a page is not below itself;
+//! - `<template data-offline>…</template>` holds the notice of age, written when the page is rendered. A browser shows no
+//!   template; the worker takes away the tags around it in what it kept, so that the notice needs no script;
+//! - pictures are `<img … src="…">` with an absolute address or one that begins with a slash;
+//! - the worker's answer has no policy that keeps it from fetching the page's pictures (`connect-src`), and the page's policy has
+//!   `worker-src 'self'` and `manifest-src 'self'`;
+//! - a preview registers none.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::{icons, theme};
+use crate::guest::GuestView;
+use crate::words::is_right_to_left;
+
+/// The worker, but for its page and its end.
+const WORKER: &str = include_str!("worker.js");
+
+/// The worker of the page at this path, which forgets everything at a moment.
+#[must_use]
+pub fn worker(page_path: &str, forget_at: Timestamp) -> String {
+    let lines = WORKER.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let script = lines.collect::<Vec<_>>().join("\n");
+    // A JSON text is one of the script's, too.
+    script.replacen("__PAGE__", &json!(page_path).to_string(), 1).replacen("__UNTIL__", &forget_at.as_millisecond().to_string(), 1)
+}
+
+/// The manifest of the page at this path, named after the flat and in the branding's colours.
+#[must_use]
+pub fn manifest(view: &GuestView, page_path: &str, language: &str) -> String {
+    let branding = view.branding.as_ref();
+    let (brand, ink) = theme::brand(branding);
+    let flat = view.property.as_ref().map(|property| property.name.as_str());
+    let name = flat.or(branding.map(|branding| branding.name.as_str())).unwrap_or("Vestibule");
+    json!({
+        "name": name,
+        "short_name": name,
+        "lang": language,
+        "dir": if is_right_to_left(language) { "rtl" } else { "ltr" },
+        "id": page_path,
+        "start_url": page_path,
+        "scope": page_path,
+        "display": "standalone",
+        "background_color": theme::ground(branding),
+        "theme_color": brand,
+        "icons": [{ "src": icon(&brand, &ink), "sizes": "any", "type": "image/svg+xml", "purpose": "any" }],
+    })
+    .to_string()
+}
+
+/// A house on the brand's colour, as an address that holds its own drawing.
+fn icon(brand: &str, ink: &str) -> String {
+    let house = icons::drawing("house").unwrap_or_default();
+    let svg = format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48'><rect width='48' height='48' fill='{brand}'/>\
+         <g transform='translate(12 12)' fill='none' stroke='{ink}' stroke-width='2' stroke-linecap='round' stroke-linejoin='round'>\
+         {}</g></svg>",
+        house.replace('"', "'")
+    );
+    let encoded = svg.replace('%', "%25").replace('#', "%23").replace('<', "%3C").replace('>', "%3E").replace(' ', "%20");
+    format!("data:image/svg+xml,{encoded}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn view() -> GuestView {
+        let view = json!({
+            "reservation": {
+                "id": uuid::Uuid::nil(), "status": "confirmed", "checkIn": "2026-11-23", "checkOut": "2026-11-27",
+                "guest": {}, "adults": 2, "children": null
+            },
+            "property": {
+                "id": uuid::Uuid::nil(), "name": "Casa \"Ana\"", "address": null, "country": "ES", "timezone": "Europe/Madrid",
+                "checkInTime": null, "checkOutTime": null
+            },
+            "portal": null, "branding": null, "contact": null, "quickAccess": [], "specialOffer": null,
+            "precheckin": { "isEnabled": false, "status": "not_started", "promptMessage": null, "steps": [] },
+            "manualCategories": []
+        });
+        serde_json::from_value(view).unwrap()
+    }
+
+    #[test]
+    fn the_worker_is_small_and_knows_its_page() {
+        let script = worker("/stay/abc", "2026-11-28T11:00:00Z".parse().unwrap());
+        assert!(script.len() <= 3 << 10, "{} bytes", script.len());
+        assert!(script.starts_with("const page = \"/stay/abc\", until = 1795863600000, name"), "{script}");
+        assert!(!script.contains("__"));
+    }
+
+    #[test]
+    fn the_manifest_starts_at_the_page() {
+        let manifest: Value = serde_json::from_str(&manifest(&view(), "/stay/abc", "ar")).unwrap();
+        assert_eq!(manifest["name"], "Casa \"Ana\"");
+        assert_eq!([&manifest["start_url"], &manifest["scope"]], ["/stay/abc"; 2]);
+        assert_eq!([&manifest["dir"], &manifest["theme_color"], &manifest["background_color"]], ["rtl", "#2563eb", "#ffffff"]);
+        let icon = manifest["icons"][0]["src"].as_str().unwrap();
+        assert!(icon.starts_with("data:image/svg+xml,%3Csvg") && !icon.contains(['<', '>', '#', '"', ' ']), "{icon}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_stays_within_its_quotes(path in "\\PC{0,30}") {
+            let script = worker(&path, Timestamp::UNIX_EPOCH);
+            let text = script.strip_prefix("const page = ").unwrap();
+            let read = serde_json::Deserializer::from_str(text).into_iter::<String>().next().unwrap().unwrap();
+            prop_assert_eq!(read, path);
+        }
+    }
+}

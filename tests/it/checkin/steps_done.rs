@@ -1,0 +1,309 @@
+//! Agreements, deposits, and what other systems carry out.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::precheck::TYPES;
+use crate::support::house::{House, id, with};
+use crate::support::{Answer, App, new_id, on_both, reservation};
+
+/// SHA-256 of `No parties.`, and of `Sin fiestas.`.
+const ENGLISH: &str = "99c789cf1eb6536a9bde3bfaa2788d3eb68c31353d0ebb6d75e5607b54a062bc";
+const SPANISH: &str = "7c8776d81b4dd07a4a217ecee0a30b6b2cc39552a7ef3de65503e897babbdee7";
+
+/// Types that another system carries out, whatever the step says.
+const ELSEWHERE: [&str; 6] =
+    ["identity_check", "background_check", "authority_reporting", "mandatory_fee", "damage_deposit", "screen_and_protect"];
+
+async fn say(house: &House<'_>, step: Uuid, body: Value) -> Answer {
+    let path = house.org.path(&format!("/reservations/{}/steps/{step}", house.stay));
+    house.org.app.platform().send(Method::PUT, &path, Some(body)).await
+}
+
+async fn handed_in(house: &House<'_>, step: Uuid) -> Value {
+    let read = house.handed_in().await;
+    read["steps"].as_array().unwrap().iter().find(|row| id(&row["id"]) == step).cloned().unwrap()
+}
+
+async fn waiver(house: &House<'_>, data: Value) -> Uuid {
+    house.org.record("damage_waiver", data).await
+}
+
+async fn account(house: &House<'_>, more: Value) -> Uuid {
+    house.org.record("payment_account", with(json!({ "name": "Main", "isActive": true, "isDefault": true }), more)).await
+}
+
+on_both! {
+    async fn what_was_accepted_is_kept_beside_the_answers(app: App) {
+        let house = House::build(&app).await;
+        let text = json!({ "sourceTable": "precheck_step_detail", "text": "No parties." });
+        let text = id(&house.api.post("/translations", text).await.data()["id"]);
+        let spanish = Some(json!({ "text": "Sin fiestas." }));
+        house.api.ok(Method::PUT, &format!("/translations/{text}/entries/es"), spanish).await;
+        let linked = house.step("agreement", json!({ "contractTemplateTextMlTextId": text })).await;
+        let written = house.step("agreement", json!({})).await;
+        let elsewhere = house.step("agreement", json!({ "contractTemplateText": null, "esignATemplateId": "t-1" })).await;
+        let accept = async |step: Uuid, language: Option<&str>| {
+            let forged = json!({ "acceptedAt": "2000-01-01T00:00:00.000Z", "textSha256": "00", "language": "xx" });
+            let mut body = json!({ "answers": { "isAccepted": true, "signedName": "Ada L", "acceptance": forged } });
+            if let Some(language) = language {
+                body["language"] = json!(language);
+            }
+            house.guest(Method::PUT, &format!("/steps/{step}"), Some(body)).await.data()
+        };
+        let expected = |hash: Value, language: Value| json!({ "acceptedAt": "2026-11-21T09:30:01.000Z", "textSha256": hash, "language": language });
+        app.clock.advance(std::time::Duration::from_secs(1) - std::time::Duration::from_millis(3));
+        for (step, language, hash, of_text) in [
+            (linked, None, json!(ENGLISH), json!("en")),
+            (linked, Some("es-MX"), json!(SPANISH), json!("es")),
+            (linked, Some("fr"), json!(ENGLISH), json!("en")),
+            (written, None, json!(ENGLISH), json!("en")),
+            (written, Some("fr"), json!(ENGLISH), json!("fr")),
+            (elsewhere, Some("fr"), Value::Null, Value::Null),
+        ] {
+            let view = accept(step, language).await;
+            assert_eq!((&view["isComplete"], view.get("acceptance")), (&json!(true), None));
+            assert_eq!(handed_in(&house, step).await["acceptance"], expected(hash, of_text), "{language:?}");
+        }
+        // It is of the text as it read then.
+        house.api.ok(Method::PUT, &format!("/translations/{text}/entries/en"), Some(json!({ "text": "Parties!" }))).await;
+        assert_eq!(handed_in(&house, linked).await["acceptance"]["textSha256"], ENGLISH);
+        for refusal in [json!({ "isAccepted": false, "signedName": "Ada L" }), json!({ "signedName": "Ada L" }), json!({})] {
+            accept(linked, None).await;
+            house.answer(linked, refusal.clone()).await.data();
+            let read = handed_in(&house, linked).await;
+            assert_eq!((read.get("acceptance"), &read["isComplete"]), (None, &json!(false)), "{refusal}");
+        }
+        assert_eq!(house.guest(Method::PUT, &format!("/steps/{linked}"), Some(json!({ "answers": {}, "language": "!" }))).await.issues(), ["language"]);
+    }
+
+    async fn a_name_signs_where_that_is_asked(app: App) {
+        let house = House::build(&app).await;
+        for (agreement_type, is_required) in [(Value::Null, false), (json!("text"), false), (json!("template"), false), (json!("esign_a"), true), (json!("esign_b"), true)] {
+            let step = house.step("agreement", json!({ "agreementType": agreement_type })).await;
+            assert_eq!(house.step_view(step, "en").await["isSignatureRequired"], is_required, "{agreement_type}");
+            for name in [json!(""), json!(" \n"), Value::Null] {
+                let saved = house.answer(step, json!({ "isAccepted": true, "signedName": name })).await.data();
+                assert_eq!(saved["isComplete"], !is_required, "{agreement_type} {name}");
+            }
+            for name in [json!(7), json!(["Ada"]), json!({}), json!("x".repeat(201))] {
+                assert_eq!(house.answer(step, json!({ "isAccepted": true, "signedName": name })).await.issues(), ["answers.signedName"]);
+            }
+            let saved = house.answer(step, json!({ "isAccepted": true, "signedName": "é".repeat(200) })).await.data();
+            assert_eq!((&saved["isComplete"], &saved["answers"]["isAccepted"]), (&json!(true), &json!(true)));
+            assert_eq!(house.answer(step, json!({ "isAccepted": false, "signedName": "Ada" })).await.data()["isComplete"], false);
+        }
+    }
+
+    async fn a_deposit_is_left_or_a_waiver_taken(app: App) {
+        let house = House::build(&app).await;
+        let gold = waiver(&house, json!({ "name": "Gold", "priceCents": 1200 })).await;
+        let silver = waiver(&house, json!({ "name": "Silver", "priceCents": "cheap", "amountCents": 700 })).await;
+        account(&house, json!({ "currency": "EUR" })).await;
+        let fields = json!({
+            "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30000, "securityDepositDaysBeforeCheckin": 2,
+            "securityDepositReleaseDaysAfterCheckout": 5, "isDamageWaiverEnabled": true, "damageWaiverMinLos": 4,
+            "damageWaiverCapCents": 150000, "damageWaiverPricingBasis": "per_stay",
+        });
+        let step = house.step("damage_deposit", fields).await;
+        let offered = |waiver: Uuid, name: &str, price: u32| json!({ "id": waiver, "name": name, "priceCents": price, "pricingBasis": "per_stay", "capCents": 150_000 });
+        assert_eq!(house.step_view(step, "en").await["deposit"], json!({
+            "amountCents": 30000, "currency": "EUR", "releaseDaysAfterCheckout": 5, "daysBeforeCheckin": 2,
+            "waivers": [offered(gold, "Gold", 1200), offered(silver, "Silver", 700)],
+        }));
+        let elsewhere = House::build(&app).await;
+        let theirs = waiver(&elsewhere, json!({ "name": "Gold" })).await;
+        for (answers, at_fault) in [
+            (json!({ "choice": "none" }), "answers.choice"),
+            (json!({ "choice": null }), "answers.choice"),
+            (json!({ "choice": ["deposit"] }), "answers.choice"),
+            (json!({ "choice": "waiver", "damageWaiverId": theirs }), "answers.damageWaiverId"),
+            (json!({ "choice": "waiver", "damageWaiverId": new_id() }), "answers.damageWaiverId"),
+            (json!({ "choice": "waiver", "damageWaiverId": "gold" }), "answers.damageWaiverId"),
+            (json!({ "choice": "waiver", "damageWaiverId": [gold] }), "answers.damageWaiverId"),
+        ] {
+            assert_eq!(house.answer(step, answers.clone()).await.issues(), [at_fault], "{answers}");
+        }
+        for (answers, is_complete) in [
+            (json!({}), true),
+            (json!({ "isConfirmed": true }), true),
+            (json!({ "choice": "waiver" }), false),
+            (json!({ "choice": "deposit" }), true),
+            (json!({ "choice": "waiver", "damageWaiverId": gold }), true),
+        ] {
+            assert_eq!(house.answer(step, answers.clone()).await.data()["isComplete"], is_complete, "{answers}");
+        }
+        assert_eq!(handed_in(&house, step).await["answers"], json!({ "choice": "waiver", "damageWaiverId": gold }));
+    }
+
+    /// Enabled, for a stay long enough, and with an active account to charge.
+    async fn a_waiver_is_offered_where_it_is_usable(app: App) {
+        let house = House::build(&app).await;
+        let gold = waiver(&house, json!({ "name": "Gold" })).await;
+        let (used, idle) = (account(&house, json!({ "isDefault": false })).await, account(&house, json!({ "isDefault": false })).await);
+        let step = house.step("damage_deposit", json!({ "isDamageWaiverEnabled": true, "damageWaiverPaymentAccountId": used })).await;
+        let take = json!({ "choice": "waiver", "damageWaiverId": gold });
+        let check = async |is_offered: bool, why: &str| {
+            let view = house.step_view(step, "en").await;
+            assert_eq!(view["deposit"]["waivers"].as_array().unwrap().len(), usize::from(is_offered), "{why}");
+            let answer = house.answer(step, take.clone()).await;
+            assert_eq!(answer.status, if is_offered { 200 } else { 400 }, "{why}");
+        };
+        check(true, "all is there").await;
+        house.update(step, json!({ "isDamageWaiverEnabled": false })).await.data();
+        check(false, "switched off").await;
+        house.update(step, json!({ "isDamageWaiverEnabled": true, "damageWaiverMinLos": 5 })).await.data();
+        check(false, "four nights").await;
+        house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), json!({ "checkOut": "2026-12-16" }))).await;
+        check(true, "five nights").await;
+        house.update(step, json!({ "damageWaiverPaymentAccountId": null })).await.data();
+        check(false, "no default").await;
+        house.org.put_record("payment_account", idle, json!({ "name": "Other", "isActive": true, "isDefault": true })).await;
+        check(true, "the default").await;
+        house.org.put_record("payment_account", idle, json!({ "name": "Other", "isActive": false, "isDefault": true })).await;
+        check(false, "an inactive default").await;
+        assert_eq!(house.answer(step, json!({ "choice": "waiver" })).await.issues(), ["answers.choice"]);
+    }
+
+    async fn fees_are_shown_with_what_they_cost(app: App) {
+        let house = House::build(&app).await;
+        let mut ids = Vec::new();
+        for data in [json!({ "name": "Tax", "amountCents": 450, "currency": "EUR" }), json!({ "name": "Linen", "price": 12 })] {
+            ids.push(house.org.record("fee_product", data).await);
+        }
+        let step = house.step("mandatory_fee", json!({ "feeProductIds": ids })).await;
+        assert_eq!(house.step_view(step, "en").await["fees"], json!([
+            { "id": ids[0], "name": "Tax", "amountCents": 450, "currency": "EUR" },
+            { "id": ids[1], "name": "Linen", "amountCents": null, "currency": null },
+        ]));
+        house.org.put_record("fee_product", ids[1], json!({ "name": "Linen", "amountCents": 1200 })).await;
+        assert_eq!(house.step_view(step, "en").await["fees"][1]["amountCents"], 1200);
+        house.org.delete_record("fee_product", ids[0]).await;
+        assert_eq!(house.step_view(step, "en").await["fees"].as_array().unwrap().len(), 1);
+    }
+
+    async fn another_system_says_how_a_step_stands(app: App) {
+        let house = House::build(&app).await;
+        let mut steps = Vec::new();
+        for step_type in ELSEWHERE {
+            steps.push(house.step(step_type, json!({})).await);
+        }
+        for agreement_type in ["esign_a", "esign_b"] {
+            steps.push(house.step("agreement", json!({ "agreementType": agreement_type })).await);
+        }
+        let full = json!({
+            "status": "action_required", "actionUrl": "https://verify.example.com/s/1?a=b", "message": "Please take a photo.",
+            "amountCents": 4500, "currency": "EUR",
+        });
+        for step in &steps {
+            assert_eq!(house.step_view(*step, "en").await.get("progress"), None);
+            let said = say(&house, *step, full.clone()).await.data();
+            assert_eq!((&said["stepId"], &said["status"], said["updatedAt"].is_string()), (&json!(step), &json!("action_required"), true));
+            let view = house.step_view(*step, "en").await;
+            assert_eq!((&view["progress"], &view["isComplete"]), (&full, &json!(false)));
+            // What the guest gave does not count beside it.
+            let saved = house.answer(*step, json!({ "isAccepted": true, "signedName": "Ada" })).await.data();
+            assert_eq!((&saved["isComplete"], &saved["progress"]["status"]), (&json!(false), &json!("action_required")));
+            for (status, is_complete) in [("pending", false), ("completed", true), ("failed", false), ("completed", true)] {
+                say(&house, *step, json!({ "status": status })).await.data();
+                let view = house.step_view(*step, "en").await;
+                let expected = json!({ "status": status, "actionUrl": null, "message": null, "amountCents": null, "currency": null });
+                assert_eq!((&view["progress"], &view["isComplete"]), (&expected, &json!(is_complete)), "what is not said again is gone");
+                let read = handed_in(&house, *step).await;
+                assert_eq!((&read["progress"], &read["isComplete"]), (&expected, &json!(is_complete)));
+            }
+        }
+        house.submit().await.data();
+        say(&house, steps[0], json!({ "status": "failed" })).await.data();
+        assert_eq!(house.status().await, "in_review", "what is submitted stays so");
+    }
+
+    async fn a_step_nobody_spoke_of_is_completed_by_its_guest(app: App) {
+        let house = House::build(&app).await;
+        let (own, other) = (house.step("identity_check", json!({})).await, house.org.reservation(Some(house.flat)).await);
+        house.answer(own, json!({ "isConfirmed": true })).await.data();
+        let path = house.org.path(&format!("/reservations/{other}/steps/{own}"));
+        app.platform().send(Method::PUT, &path, Some(json!({ "status": "failed" }))).await.data();
+        assert_eq!(house.step_view(own, "en").await["isComplete"], true, "it was said of another stay");
+        // Without the guest having saved anything.
+        let unsaved = house.step("screen_and_protect", json!({})).await;
+        say(&house, unsaved, json!({ "status": "completed" })).await.data();
+        house.submit().await.data();
+    }
+
+    async fn the_moment_moves_with_what_is_said(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("identity_check", json!({})).await;
+        let first = say(&house, step, json!({ "status": "pending" })).await.data();
+        assert_eq!(say(&house, step, json!({ "status": "pending", "message": null })).await.data(), first, "nothing is new");
+        let second = say(&house, step, json!({ "status": "pending", "message": "Soon." })).await.data();
+        assert!(second["updatedAt"].as_str() > first["updatedAt"].as_str());
+    }
+
+    async fn what_is_wrong_with_what_is_said_is_named(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("identity_check", json!({})).await;
+        for (body, issues) in [
+            (json!({}), vec!["status"]),
+            (json!({ "status": "done" }), vec!["status"]),
+            (json!({ "status": ["completed"] }), vec!["status"]),
+            (json!({ "status": "pending", "actionUrl": "http://verify.example.com" }), vec!["actionUrl"]),
+            (json!({ "status": "pending", "actionUrl": "javascript:alert(1)" }), vec!["actionUrl"]),
+            (json!({ "status": "pending", "actionUrl": format!("https://verify.example.com/{}", "x".repeat(2048)) }), vec!["actionUrl"]),
+            (json!({ "status": "pending", "message": "" }), vec!["message"]),
+            (json!({ "status": "pending", "message": " \n" }), vec!["message"]),
+            (json!({ "status": "pending", "message": "x".repeat(2001) }), vec!["message"]),
+            (json!({ "status": "pending", "amountCents": -1, "currency": "euro" }), vec!["amountCents", "currency"]),
+            (json!({ "status": "pending", "amountCents": "12", "currency": 7 }), vec!["amountCents", "currency"]),
+            (json!({ "status": "pending", "amountCents": 1.5, "currency": "eur" }), vec!["amountCents", "currency"]),
+            (json!({ "status": "pending", "progress": 1 }), vec!["progress"]),
+        ] {
+            assert_eq!(say(&house, step, body.clone()).await.issues(), issues, "{body}");
+        }
+        say(&house, step, json!([])).await.error(400);
+        assert_eq!(house.step_view(step, "en").await.get("progress"), None);
+        say(&house, step, json!({ "status": "pending", "message": "é".repeat(2000), "amountCents": 0 })).await.data();
+    }
+
+    async fn nothing_is_said_of_what_is_not_there(app: App) {
+        let house = House::build(&app).await;
+        let other = House::build(&app).await;
+        let (step, theirs) = (house.step("identity_check", json!({})).await, other.step("identity_check", json!({})).await);
+        let (stay, body) = (house.stay, json!({ "status": "completed" }));
+        for (reservation, step) in [(stay, theirs), (stay, new_id()), (other.stay, step), (new_id(), step)] {
+            let path = house.org.path(&format!("/reservations/{reservation}/steps/{step}"));
+            app.platform().send(Method::PUT, &path, Some(body.clone())).await.error(404);
+        }
+        for path in [format!("/reservations/{stay}/steps/nonsense"), format!("/reservations/nonsense/steps/{step}")] {
+            app.platform().send(Method::PUT, &house.org.path(&path), Some(body.clone())).await.error(404);
+        }
+        let mut stranger = app.platform();
+        stranger.token = house.api.token.clone();
+        let path = house.org.path(&format!("/reservations/{stay}/steps/{step}"));
+        stranger.send(Method::PUT, &path, Some(body.clone())).await.error(401);
+        // What a guest does alone is nobody else's to say.
+        for step_type in TYPES.iter().filter(|step_type| !ELSEWHERE.contains(step_type)) {
+            let own = house.step(step_type, json!({})).await;
+            assert_eq!(say(&house, own, body.clone()).await.issues(), ["stepId"], "{step_type}");
+        }
+        let signed = house.step("agreement", json!({ "agreementType": "esign_a" })).await;
+        say(&house, signed, body.clone()).await.data();
+        house.update(signed, json!({ "agreementType": "text" })).await.data();
+        let view = house.step_view(signed, "en").await;
+        assert_eq!((view.get("progress"), &view["isComplete"]), (None, &json!(false)), "it is signed here now");
+    }
+
+    async fn what_was_said_goes_with_the_stay(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("identity_check", json!({})).await;
+        say(&house, step, json!({ "status": "completed" })).await.data();
+        let rows = async || app.query("select step_id from step_progress where organization_id = ?1", vec![house.org.id.into()], |row| row.get::<Uuid>(0)).await;
+        assert_eq!(rows().await, [step]);
+        house.org.delete_record("reservation", house.stay).await;
+        assert!(rows().await.is_empty());
+        house.org.put_record("reservation", house.stay, reservation(Some(house.flat))).await;
+        let view = house.org.guest_view(house.stay).await;
+        assert_eq!(view["precheckin"]["steps"][0].get("progress"), None);
+    }
+}
