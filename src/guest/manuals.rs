@@ -180,7 +180,7 @@ fn shelved(covered: Covered, texts: &Texts, fields: &CustomFields, wifi: Option<
     let (title, description, description_html) = match display_mode {
         DisplayMode::MultiLingualText => {
             let description = texts.of(description_id);
-            (texts.of(title_id), description.clone(), description.as_deref().map(markdown::to_html))
+            (texts.of(title_id), description.clone(), description.as_deref().and_then(markdown::to_html))
         }
         // The value is the platform's, and no Markdown.
         DisplayMode::PmsVariable => (texts.of(title_id).or(name), value.clone(), value.as_deref().map(markdown::escape)),

@@ -12,6 +12,8 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options.extension.autolink = true;
     // A line is a line: those who write a door code under an address mean two lines.
     options.render.hardbreaks = true;
+    // HTML that stands in it is shown as far as it is harmless, which is decided of the whole below.
+    options.render.r#unsafe = true;
     options
 });
 
@@ -19,12 +21,34 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
 static SAFE: LazyLock<Builder<'static>> = LazyLock::new(|| {
     let mut builder = Builder::default();
     builder.url_schemes(["http", "https", "mailto", "tel"].into()).link_rel(Some("noopener noreferrer nofollow"));
+    // A picture is loaded when it is looked at.
+    builder.set_tag_attribute_value("img", "loading", "lazy");
     builder
 });
 
-/// Markdown as HTML. What is not on the list of harmless tags and attributes is left out.
-pub(super) fn to_html(text: &str) -> String {
-    SAFE.clean(&comrak::markdown_to_html(text, &OPTIONS)).to_string()
+/// Markdown as HTML. What is not on the list of harmless tags and attributes is left out; nothing where nothing is left.
+pub(super) fn to_html(text: &str) -> Option<String> {
+    let html = SAFE.clean(&comrak::markdown_to_html(text, &OPTIONS)).to_string();
+    is_something(&html).then(|| below_two_headings(&html))
+}
+
+/// Whether there is anything to see in what has been cleaned: a text, a picture or a line.
+fn is_something(html: &str) -> bool {
+    let texts = html.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    html.contains("<img") || html.contains("<hr") || texts.into_iter().any(|text| !text.trim().is_empty())
+}
+
+/// HTML whose headings begin with the third: above them stand those of the page and of the manual's category.
+///
+/// It has been cleaned, so that a tag is written in one way, and what is no tag has no `<`, but in an attribute, where this
+/// changes a title's wording at the most.
+fn below_two_headings(html: &str) -> String {
+    let mut html = html.to_owned();
+    for level in (1..=6).rev() {
+        let lower = (level + 2).min(6);
+        html = html.replace(&format!("<h{level}"), &format!("<h{lower}")).replace(&format!("</h{level}>"), &format!("</h{lower}>"));
+    }
+    html
 }
 
 /// A text as HTML that shows it as it is, line by line.
@@ -42,11 +66,28 @@ mod tests {
     #[test]
     fn markdown_is_rendered() {
         assert_eq!(
-            to_html("Network **Casa Azul**\npassword `1234`").trim(),
+            to_html("Network **Casa Azul**\npassword `1234`").unwrap().trim(),
             "<p>Network <strong>Casa Azul</strong><br>\npassword <code>1234</code></p>"
         );
-        assert!(to_html("https://example.com").contains("rel=\"noopener noreferrer nofollow\""));
-        assert!(to_html("| a | b |\n|---|---|\n| 1 | 2 |").contains("<td>1</td>"));
+        assert!(to_html("https://example.com").unwrap().contains("rel=\"noopener noreferrer nofollow\""));
+        assert!(to_html("| a | b |\n|---|---|\n| 1 | 2 |").unwrap().contains("<td>1</td>"));
+    }
+
+    #[test]
+    fn headings_begin_below_those_of_the_page() {
+        let headings = to_html("# One\n## Two\n### Three\n##### Five\n\n<h1>Raw</h1>").unwrap();
+        for heading in ["<h3>One</h3>", "<h4>Two</h4>", "<h5>Three</h5>", "<h6>Five</h6>", "<h3>Raw</h3>"] {
+            assert!(headings.contains(heading), "{heading} is not in {headings}");
+        }
+    }
+
+    #[test]
+    fn html_is_shown_as_far_as_it_is_harmless() {
+        assert_eq!(to_html("<p onclick=x()>Hello <b>you</b></p>").unwrap().trim(), "<p>Hello <b>you</b></p>");
+        assert!(to_html("<img src=\"https://a.example/1.jpg\">").unwrap().contains(" loading=\"lazy\""));
+        for nothing in ["<script>alert(1)</script>", "<!-- note -->", "<video src=x></video>", " "] {
+            assert_eq!(to_html(nothing), None, "{nothing}");
+        }
     }
 
     #[test]
@@ -61,7 +102,7 @@ mod tests {
             "<style>body{display:none}</style>",
             "<form action=/x><button>go</button></form>",
         ] {
-            let html = to_html(text).to_lowercase();
+            let html = to_html(text).unwrap_or_default().to_lowercase();
             for part in ["<script", "onerror", "javascript:", "<iframe", "data:", "onload", "<style", "<form", "<button"] {
                 assert!(!html.contains(part), "{text} gave {html}");
             }
@@ -73,7 +114,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_written_never_becomes_a_script(text: String) {
-            prop_assert!(!to_html(&text).to_lowercase().contains("<script"));
+            prop_assert!(!to_html(&text).unwrap_or_default().to_lowercase().contains("<script"));
         }
     }
 }

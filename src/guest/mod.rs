@@ -26,7 +26,8 @@ pub use messages::Message;
 pub(crate) use operations::{stay_token, stay_url};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
 pub use progress::{Progress, ProgressStatus};
-pub use view::{BrandingView, GuestView, language_of};
+pub(crate) use view::{BrandingView, ContactView, OfferView, PortalView, StayView};
+pub use view::{GuestView, language_of};
 
 /// What guests see and hand in.
 pub(crate) static CHAPTER: Chapter = Chapter {

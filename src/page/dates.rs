@@ -16,6 +16,7 @@ use icu_datetime::input::{Date as IcuDate, DateTime as IcuDateTime, Time as IcuT
 use icu_datetime::{FixedCalendarDateTimeFormatter, NoCalendarFormatter};
 use icu_decimal::DecimalFormatter;
 use icu_decimal::input::Decimal;
+use icu_decimal::options::DecimalFormatterOptions;
 use icu_locale_core::Locale;
 use icu_provider_blob::BlobDataProvider;
 use jiff::civil::{Date, DateTime, Time};
@@ -77,7 +78,7 @@ impl Patterns {
             moment: FixedCalendarDateTimeFormatter::try_new_with_buffer_provider(data, (&locale).into(), MDE::long().with_time_hm())
                 .ok()?,
             time: NoCalendarFormatter::try_new_with_buffer_provider(data, (&locale).into(), T::hm()).ok()?,
-            number: DecimalFormatter::try_new_with_buffer_provider(data, (&locale).into(), Default::default()).ok()?,
+            number: DecimalFormatter::try_new_with_buffer_provider(data, (&locale).into(), DecimalFormatterOptions::default()).ok()?,
         })
     }
 }

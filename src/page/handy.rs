@@ -74,7 +74,7 @@ impl Place {
         link("https://www.google.com/maps/search/", &[("api", "1"), ("query", &format!("parking near {}", self.query()))])
     }
 
-    /// Parking around it that can be booked with JustPark.
+    /// Parking around it that can be booked, with `JustPark`.
     #[must_use]
     pub fn justpark(&self) -> String {
         match self.coordinates {

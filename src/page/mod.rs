@@ -1,18 +1,41 @@
-//! The guest view as a page at `/stay/…`: the same data as the interface, for a phone, and the forms that answer it
+//! The guest view as pages at `/stay/…`: the same data as the interface, for a phone, and the forms that answer it
 //! (contract: The guest's page).
+//!
+//! [`routes`] has the addresses, [`visit`] what a request is about, [`sending`] what becomes of a form. A page is made of
+//! [`shown::Shown`]: [`home`], [`step`], [`review`], [`reading`], [`messages`], each with its template in `templates/page`.
 
+mod asking;
 mod calendar;
 mod dates;
+mod fault;
+mod fields;
 mod form;
+mod frame;
+mod given;
 mod handy;
+mod home;
 mod icons;
+mod keeping;
+mod languages;
+mod links;
+mod messages;
+mod notice;
 mod offline;
+mod person;
 mod phase;
 mod qr;
-mod render;
+mod reading;
+mod reply;
+mod review;
 mod routes;
+mod seen;
+mod sending;
+mod shown;
+mod step;
+mod summary;
 mod theme;
-mod words;
+mod uploads;
+mod visit;
 
 use engine::chapter::Chapter;
 

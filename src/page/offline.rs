@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::{icons, theme};
-use crate::guest::GuestView;
+use crate::guest::BrandingView;
 use crate::words::is_right_to_left;
 
 /// The worker, but for its page and its end.
@@ -37,13 +37,10 @@ pub fn worker(page_path: &str, forget_at: Timestamp) -> String {
     script.replacen("__PAGE__", &json!(page_path).to_string(), 1).replacen("__UNTIL__", &forget_at.as_millisecond().to_string(), 1)
 }
 
-/// The manifest of the page at this path, named after the flat and in the branding's colours.
+/// The manifest of the page at this path, in the branding's colours; `name` is what the stay is called.
 #[must_use]
-pub fn manifest(view: &GuestView, page_path: &str, language: &str) -> String {
-    let branding = view.branding.as_ref();
+pub fn manifest(name: &str, branding: Option<&BrandingView>, page_path: &str, language: &str) -> String {
     let (brand, ink) = theme::brand(branding);
-    let flat = view.property.as_ref().map(|property| property.name.as_str());
-    let name = flat.or(branding.map(|branding| branding.name.as_str())).unwrap_or("Vestibule");
     json!({
         "name": name,
         "short_name": name,
@@ -80,23 +77,6 @@ mod tests {
 
     use super::*;
 
-    fn view() -> GuestView {
-        let view = json!({
-            "reservation": {
-                "id": uuid::Uuid::nil(), "status": "confirmed", "checkIn": "2026-11-23", "checkOut": "2026-11-27",
-                "guest": {}, "adults": 2, "children": null
-            },
-            "property": {
-                "id": uuid::Uuid::nil(), "name": "Casa \"Ana\"", "address": null, "country": "ES", "timezone": "Europe/Madrid",
-                "checkInTime": null, "checkOutTime": null
-            },
-            "portal": null, "branding": null, "contact": null, "quickAccess": [], "specialOffer": null,
-            "precheckin": { "isEnabled": false, "status": "not_started", "promptMessage": null, "steps": [] },
-            "manualCategories": []
-        });
-        serde_json::from_value(view).unwrap()
-    }
-
     #[test]
     fn the_worker_is_small_and_knows_its_page() {
         let script = worker("/stay/abc", "2026-11-28T11:00:00Z".parse().unwrap());
@@ -107,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_manifest_starts_at_the_page() {
-        let manifest: Value = serde_json::from_str(&manifest(&view(), "/stay/abc", "ar")).unwrap();
+        let manifest: Value = serde_json::from_str(&manifest("Casa \"Ana\"", None, "/stay/abc", "ar")).unwrap();
         assert_eq!(manifest["name"], "Casa \"Ana\"");
         assert_eq!([&manifest["start_url"], &manifest["scope"]], ["/stay/abc"; 2]);
         assert_eq!([&manifest["dir"], &manifest["theme_color"], &manifest["background_color"]], ["rtl", "#2563eb", "#ffffff"]);

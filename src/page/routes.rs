@@ -1,128 +1,198 @@
-//! The page of a stay at `/stay/…`: its forms are the operations of the guest interface, asked for as any other caller would.
+//! The addresses of the page, at `/stay/{token}` and below: all that is there is HTML, and so is all that is not.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::RawPathParams;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
-use engine::error::{Error, Kind};
-use engine::format;
-use engine::pipeline::{self, Payload, Request, Requester, Service};
-use engine::surface::{PathParams, not_found, note, query, readable, refuse, request_for, request_id};
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use axum::routing::{MethodRouter, any, get};
+use engine::pipeline::Service;
+use engine::surface::{PathParams, note};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
 use http_body_util::{BodyExt as _, Limited};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-use uuid::Uuid;
 
-use super::form::{self, Fields, Form, Refused, Visit};
-use super::render::{render, render_busy, render_missing};
-use crate::guest::{GuestView, is_reached};
+use super::asking::Refusal;
+use super::form::{self, Fields};
+use super::notice::{self, Missing};
+use super::seen::Addressed;
+use super::shown::Shown;
+use super::step::Asked;
+use super::visit::Visit;
+use super::{home, icons, keeping, messages, reading, reply, review, sending, step};
+use crate::guest::Message;
 
 /// How long a browser may take to send a form.
 const FORM_DEADLINE: Duration = Duration::from_secs(30);
 
-/// The page of a stay has no script and loads nothing but pictures; its forms go to where it came from.
-const PAGE_POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src http: https:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+type Server = State<Arc<Service>>;
 
 /// The routes of the page.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
+    // What is sent by another method is not there.
+    let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(lost);
     Router::new()
-        .route("/stay/{token}", get(stay_page))
-        .route("/stay/{token}/steps/{stepId}", post(step_form))
-        .route("/stay/{token}/submit", post(|state, params, request| stay_form(Form::Submit, state, params, request)))
-        .route("/stay/{token}/messages", post(|state, params, request| stay_form(Form::Message, state, params, request)))
+        .route("/stay/{token}", only(get(home_page)))
+        .route("/stay/{token}/steps/{stepId}", only(get(step_page).post(sending::step)))
+        .route("/stay/{token}/steps/{stepId}/files", only(get(to_step).post(sending::file)))
+        .route("/stay/{token}/steps/{stepId}/files/{fileId}", only(get(step_file)))
+        .route("/stay/{token}/steps/{stepId}/files/{fileId}/remove", only(get(to_step).post(sending::remove_file)))
+        .route("/stay/{token}/review", only(get(review_page)))
+        .route("/stay/{token}/submit", only(get(to_review).post(sending::submit)))
+        .route("/stay/{token}/messages", only(get(messages_page).post(sending::message)))
+        .route("/stay/{token}/manuals/{manualId}", only(get(manual_page)))
+        .route("/stay/{token}/stay.ics", only(get(calendar_file)))
+        .route("/stay/{token}/manifest.webmanifest", only(get(manifest_file)))
+        .route("/stay/{token}/worker.js", only(get(worker_file)))
+        .route("/stay", any(lost))
+        .route("/stay/", any(lost))
+        .route("/stay/{token}/", any(lost))
+        .route("/stay/{token}/{*rest}", any(lost))
+        .route("/favicon.ico", get(favicon))
         .with_state(service.clone())
 }
 
-/// The guest view as a page: the same operation, rendered.
-async fn stay_page(State(service): State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
-    let (parts, body) = request.into_parts();
-    let id = request_id(&parts);
-    let Some(params) = readable(params) else { return refuse(&Error::not_found("Route"), id) };
-    let path = page_path(&service, parameter(&params, "token"));
-    let request = request_for(id, &params, parts, body);
-    let visit = Visit::of(&request.query);
-    let (requester, viewed) = ask::<GuestView>(&service, "getStay", request).await;
-    let mut response = match viewed {
-        Ok(view) => page(200, render(&view, &path, &visit, None), id),
-        Err(refusal) => missing_page(&refusal, visit.language.as_deref(), id),
+/// What is rendered of a stay.
+type Html = engine::error::Result<String>;
+
+/// A page of a stay: what is made of what the guest sees, with its status.
+async fn shown(
+    server: Server,
+    params: PathParams,
+    request: HttpRequest,
+    operation: &'static str,
+    made: impl FnOnce(&Visit, &Shown) -> (u16, Html),
+) -> Response {
+    let (mut visit, _) = Visit::of(server.0, params, request);
+    let mut response = match visit.look().await {
+        Ok(shown) => {
+            let (status, html) = made(&visit, &shown);
+            reply::page(status, html, shown.language)
+        }
+        Err(refusal) => visit.instead(&refusal),
     };
-    note(&mut response, "getStayPage", requester);
+    note(&mut response, operation, visit.requester);
     response
 }
 
-/// The form of a step.
-async fn step_form(state: State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
-    let named = params.as_ref().ok().map(|params| parameter(params, "stepId")).filter(|text| format::is_uuid(text));
-    match named.and_then(|text| text.parse::<Uuid>().ok()) {
-        Some(step) => stay_form(Form::Step(step), state, params, request).await,
-        None => not_found(request).await,
+async fn home_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
+    shown(server, params, request, "getStayPage", |_, shown| (200, home::render(shown))).await
+}
+
+async fn step_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
+    shown(server, params, request, "getStepPage", |visit, shown| {
+        let Some(step) = visit.named("stepId").and_then(|id| shown.step(id)) else { return (404, notice::missing(shown, Missing::Step)) };
+        let guests = visit.asks("guests").and_then(|number| number.parse().ok()).filter(|number| *number <= form::MOST_GUESTS);
+        (200, step::render(shown, step, Asked { guests, shows_lacks: visit.asks("lacking").is_some() }, None))
+    })
+    .await
+}
+
+async fn review_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
+    shown(server, params, request, "getReviewPage", |_, shown| (200, review::render(shown, None))).await
+}
+
+async fn manual_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
+    shown(server, params, request, "getManualPage", |visit, shown| match visit.named("manualId").and_then(|id| shown.manual(id)) {
+        Some(manual) => (200, reading::render(shown, manual)),
+        None => (404, notice::missing(shown, Missing::Manual)),
+    })
+    .await
+}
+
+async fn messages_page(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (mut visit, _) = Visit::of(service, params, request);
+    let mut response = match visit.look().await {
+        Ok(shown) => {
+            let messages = written(&mut visit).await;
+            let is_issue = visit.asks("about") == Some("issue");
+            reply::page(200, messages::render(&shown, &messages, is_issue, None), shown.language)
+        }
+        Err(refusal) => visit.instead(&refusal),
+    };
+    note(&mut response, "getMessagesPage", visit.requester);
+    response
+}
+
+/// What the guest wrote; nothing where that is not to be had, which keeps nobody from writing.
+pub(super) async fn written(visit: &mut Visit) -> Vec<Message> {
+    visit.ask("listOwnMessages", &[], Vec::new(), HeaderMap::new(), Body::empty()).await.unwrap_or_default()
+}
+
+/// What is no page, made of what the guest sees.
+async fn file(
+    server: Server,
+    params: PathParams,
+    request: HttpRequest,
+    operation: &'static str,
+    made: impl FnOnce(&Visit, &Shown) -> Response,
+) -> Response {
+    let (mut visit, _) = Visit::of(server.0, params, request);
+    let mut response = match visit.look().await {
+        Ok(shown) => made(&visit, &shown),
+        Err(refusal) => visit.instead(&refusal),
+    };
+    note(&mut response, operation, visit.requester);
+    response
+}
+
+async fn calendar_file(server: Server, params: PathParams, request: HttpRequest) -> Response {
+    file(server, params, request, "getStayCalendar", |visit, shown| {
+        reply::file("text/calendar; charset=utf-8", keeping::calendar(visit, shown))
+    })
+    .await
+}
+
+async fn manifest_file(server: Server, params: PathParams, request: HttpRequest) -> Response {
+    file(server, params, request, "getStayManifest", |_, shown| reply::file("application/manifest+json", keeping::manifest(shown))).await
+}
+
+async fn worker_file(server: Server, params: PathParams, request: HttpRequest) -> Response {
+    file(server, params, request, "getStayWorker", |_, shown| reply::worker(keeping::worker(shown), shown.links.path())).await
+}
+
+/// A file of a step, at the address where it can be looked at for a while.
+async fn step_file(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (mut visit, _) = Visit::of(service, params, request);
+    let ids = visit.named("stepId").zip(visit.named("fileId"));
+    let mut response = match ids {
+        Some((step, file)) => {
+            let path = [("stepId", step), ("fileId", file)];
+            match visit.ask::<Addressed>("getStepFile", &path, Vec::new(), HeaderMap::new(), Body::empty()).await {
+                Ok(file) => reply::redirect(&file.url),
+                Err(refusal) => visit.instead(&refusal),
+            }
+        }
+        None => visit.instead(&Refusal { status: 404, ..Refusal::default() }),
+    };
+    note(&mut response, "getStepFilePage", visit.requester);
+    response
+}
+
+/// The address of a form that is sent: the page of its step.
+async fn to_step(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (visit, _) = Visit::of(service, params, request);
+    match visit.named("stepId").filter(|_| visit.is_plausible()) {
+        Some(step) => reply::redirect(&visit.links.step(step)),
+        None => visit.instead(&Refusal { status: 404, ..Refusal::default() }),
     }
 }
 
-/// A form of the page: the operation it stands for, as any other caller would ask for it, and then the page again. The view
-/// comes first, since it says who may and what kind of step the fields belong to; only then is a body looked at.
-async fn stay_form(form: Form, State(service): State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
-    let (parts, body) = request.into_parts();
-    let id = request_id(&parts);
-    let Some(params) = readable(params) else { return refuse(&Error::not_found("Route"), id) };
-    let token = parameter(&params, "token").to_owned();
-    let path = page_path(&service, &token);
-    // Of the address a form goes by the language only: another moment is for looking at.
-    let visit = Visit { language: Visit::of(&query(&parts)).language, ..Visit::default() };
-    let asked = visit.language.iter().map(|language| ("language".to_owned(), language.clone())).collect();
-    let looking = page_request(id, &token, None, asked, Body::empty());
-    let (requester, viewed) = ask::<GuestView>(&service, "getStay", looking).await;
-    let mut response = match viewed {
-        Err(refusal) => missing_page(&refusal, visit.language.as_deref(), id),
-        Ok(view) => {
-            let fields = read_form(&parts.headers, body).await;
-            match send_form(&service, id, &token, form, &view, fields.as_deref()).await {
-                Ok(answer) => {
-                    let (place, note) = form::after(form, &view.precheckin.steps, answer);
-                    redirect(&form::landing(&path, visit.language.as_deref(), place, note), id)
-                }
-                Err(Refusal { status, is_full, retry_after, .. }) => {
-                    let refused = Refused { form, status, is_full, fields: fields.unwrap_or_default() };
-                    retriable(page(status, render(&view, &path, &visit, Some(&refused)), id), retry_after)
-                }
-            }
-        }
-    };
-    let operation = match form {
-        Form::Step(_) => "saveStepAnswersPage",
-        Form::Submit => "submitPrecheckinPage",
-        Form::Message => "sendGuestMessagePage",
-    };
-    note(&mut response, operation, requester);
-    response
+async fn to_review(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (visit, _) = Visit::of(service, params, request);
+    reply::redirect(&visit.links.review())
 }
 
-/// What the operation behind a form answers, or why it, or the form, was refused.
-async fn send_form(
-    service: &Arc<Service>,
-    id: Uuid,
-    token: &str,
-    form: Form,
-    view: &GuestView,
-    fields: Option<&[(String, String)]>,
-) -> Result<Value, Refusal> {
-    let fields = fields.ok_or_else(|| Refusal::of(&Kind::Validation.into()))?;
-    let input = form::input(form, &view.precheckin.steps, fields).map_err(|error| Refusal::of(&error))?;
-    let step = if let Form::Step(step) = form { Some(step) } else { None };
-    let request = page_request(id, token, step, Vec::new(), Body::from(input.to_string()));
-    ask(service, form.operation(), request).await.1
+/// Whatever else is asked for, in whatever way.
+async fn lost(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (visit, _) = Visit::of(service, params, request);
+    visit.instead(&Refusal { status: 404, ..Refusal::default() })
 }
 
 /// The fields of a form; nothing where the body is none, is too large or does not arrive.
-async fn read_form(headers: &HeaderMap, body: Body) -> Option<Fields> {
+pub(super) async fn read_form(headers: &HeaderMap, body: Body) -> Option<Fields> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let (Some(kind), None) = (types.next(), types.next()) else { return None };
     let kind = kind.to_str().ok()?.split(';').next()?.trim();
@@ -133,91 +203,13 @@ async fn read_form(headers: &HeaderMap, body: Body) -> Option<Fields> {
     Some(form::parse(&collected.ok()?.ok()?.to_bytes()))
 }
 
-/// A refusal, as far as the page makes use of it.
-struct Refusal {
-    status: u16,
-    message: String,
-    /// Whether the stay holds as much as it may.
-    is_full: bool,
-    /// Whole seconds to wait before trying again.
-    retry_after: Option<u64>,
-}
-
-impl Refusal {
-    fn of(error: &Error) -> Self {
-        Self { status: error.kind().status(), message: error.to_string(), is_full: false, retry_after: error.retry_after() }
-    }
-}
-
-/// What an operation answers the page, and whom.
-async fn ask<T: DeserializeOwned>(service: &Arc<Service>, operation: &str, request: Request) -> (Option<Requester>, Result<T, Refusal>) {
-    let broken = || Refusal::of(&Kind::Internal.into());
-    let Some(operation) = service.app.operation(operation) else { return (None, Err(broken())) };
-    let outcome = pipeline::handle(service, operation, request).await;
-    let mut envelope: Value = serde_json::from_str(&outcome.body.into_text()).unwrap_or_default();
-    let answer = if outcome.status >= 400 {
-        let error = &envelope["error"];
-        let message = error["message"].as_str().unwrap_or_default().to_owned();
-        let is_full = error["details"]["key"].as_str().is_some_and(is_reached);
-        Err(Refusal { status: outcome.status, message, is_full, retry_after: outcome.retry_after })
-    } else {
-        serde_json::from_value(envelope["data"].take()).map_err(|_| broken())
-    };
-    (outcome.requester, answer)
-}
-
-/// A request of the page's own. It has no headers: what the browser sent is for the page, and the token is the credential.
-fn page_request(id: Uuid, token: &str, step: Option<Uuid>, query: Vec<(String, String)>, body: Body) -> Request {
-    let step = step.map(|step| ("stepId".to_owned(), step.to_string()));
-    let path = [("token".to_owned(), token.to_owned())].into_iter().chain(step).collect();
-    Request { id, path, query, headers: HeaderMap::new(), payload: Payload::Body(body) }
-}
-
-/// A parameter of the path.
-fn parameter<'p>(params: &'p RawPathParams, wanted: &str) -> &'p str {
-    params.iter().find(|(name, _)| *name == wanted).map_or("", |(_, value)| value)
-}
-
-/// Where a browser finds the page of a stay, below whatever the proxy in front puts before the path.
-fn page_path(service: &Service, token: &str) -> String {
-    let prefix = url::Url::parse(&service.kit.public_url).map(|url| url.path().trim_end_matches('/').to_owned());
-    format!("{}/stay/{token}", prefix.unwrap_or_default())
-}
-
-fn missing_page(refusal: &Refusal, language: Option<&str>, id: Uuid) -> Response {
-    let is_busy = refusal.status == Kind::RateLimit.status();
-    let html = if is_busy { render_busy(language) } else { render_missing(&refusal.message) };
-    retriable(page(refusal.status, html, id), refusal.retry_after)
-}
-
-/// An answer that says when to try again, where there is something to say.
-fn retriable(mut response: Response, retry_after: Option<u64>) -> Response {
-    if let Some(seconds) = retry_after {
-        response.headers_mut().insert(RETRY_AFTER, seconds.into());
-    }
-    response
-}
-
-/// A page, and what keeps it and its address to the guest.
-fn page(status: u16, html: engine::error::Result<String>, id: Uuid) -> Response {
-    let Ok(html) = html else { return refuse(&Error::internal("a page did not render"), id) };
-    let headers = [
-        (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY)),
-    ];
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, headers, html).into_response()
-}
-
-/// To the page, by GET: going back or loading it again sends no form twice.
-fn redirect(address: &str, id: Uuid) -> Response {
-    let Ok(location) = HeaderValue::from_str(address) else { return refuse(&Error::internal("an address is no header"), id) };
-    let headers = [
-        (LOCATION, location),
-        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    ];
-    (StatusCode::SEE_OTHER, headers).into_response()
+/// The sign that a browser shows beside the title, for it asks for one.
+async fn favicon() -> Response {
+    let house = icons::drawing("house").unwrap_or_default();
+    let drawing = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 24 24\" fill=\"none\" stroke=\"#2563eb\" stroke-width=\"2\">{house}</svg>"
+    );
+    let headers =
+        [(CONTENT_TYPE, HeaderValue::from_static("image/svg+xml")), (CACHE_CONTROL, HeaderValue::from_static("public, max-age=86400"))];
+    (headers, drawing).into_response()
 }

@@ -1,6 +1,10 @@
 //! Catalan, addressed as tu.
 
-use super::table::*;
+use super::table::{
+    AgreementWords, Common, ContactWords, DepositWords, ErrorWords, FieldWords, FileWords, KeepWords, ManualWords, MessageWords,
+    OfferWords, PageWords, PhaseWords, PrecheckinWords, PreviewWords, ProgressWords, StepSentences, StepTitles, TicketWords, TileWords,
+    WifiWords, Words,
+};
 
 pub(super) static WORDS: Words = Words {
     steps: StepTitles {

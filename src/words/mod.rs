@@ -285,8 +285,8 @@ mod tests {
     fn steps_and_tiles_have_words_of_their_own() {
         for language in LANGUAGES {
             let words = in_language(language).0;
-            let titles: BTreeSet<_> = StepType::VARIANTS.iter().map(|step_type| words.step_title(*step_type)).collect();
-            assert_eq!(titles.len(), StepType::VARIANTS.len(), "{language}");
+            let headings: BTreeSet<_> = StepType::VARIANTS.iter().map(|step_type| words.step_title(*step_type)).collect();
+            assert_eq!(headings.len(), StepType::VARIANTS.len(), "{language}");
             let tiles: BTreeSet<_> = Tile::VARIANTS.iter().map(|tile| words.tile(*tile)).collect();
             assert_eq!(tiles.len(), Tile::VARIANTS.len(), "{language}");
         }

@@ -1,6 +1,10 @@
 //! European Portuguese, in the third person.
 
-use super::table::*;
+use super::table::{
+    AgreementWords, Common, ContactWords, DepositWords, ErrorWords, FieldWords, FileWords, KeepWords, ManualWords, MessageWords,
+    OfferWords, PageWords, PhaseWords, PrecheckinWords, PreviewWords, ProgressWords, StepSentences, StepTitles, TicketWords, TileWords,
+    WifiWords, Words,
+};
 
 pub(super) static WORDS: Words = Words {
     steps: StepTitles {

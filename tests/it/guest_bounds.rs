@@ -153,14 +153,14 @@ on_both! {
         let accented = json!({ "note": "é".repeat(200 << 10) });
         save(&app, &house.token, other, accented).await.error(400);
 
-        let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("guests", "Ana")]).await;
+        let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("g.0.firstName", "Ana")]).await;
         assert_eq!(answer.status, 303, "{html}");
         // What is not sent of the guests is kept, and counts.
         save(&app, &house.token, other, long(1000)).await.error(400);
         save(&app, &house.token, one, json!({ "note": null })).await.data();
         save(&app, &house.token, other, long(1000)).await.data();
         let names = "n".repeat(50 << 10);
-        let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("guests", &names)]).await;
+        let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("g.0.firstName", &names)]).await;
         assert_eq!((answer.status, html.contains("more than can be saved")), (400, true));
         assert!(html.contains(&names), "what was written is still there");
         // Another stay has its own.

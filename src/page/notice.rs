@@ -1,0 +1,46 @@
+//! Pages that stand for another: where there is no such stay, no such step, or nothing at the moment.
+
+use askama::Template;
+use engine::error::{Error, Kind, Result};
+
+use super::frame::Frame;
+use super::shown::Shown;
+use crate::words::{Words, in_language};
+
+#[derive(Template)]
+#[template(path = "page/notice.html")]
+struct Notice<'v> {
+    frame: Frame<'v>,
+    heading: &'static str,
+    more: Option<&'static str>,
+}
+
+/// What is missing from a stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// A step.
+    Step,
+    /// A manual.
+    Manual,
+}
+
+/// The page where no stay is to be shown, by the status that says why, in the language with this tag.
+pub fn instead(status: u16, tag: &str) -> Result<String> {
+    let said = |words: &'static Words| match status {
+        status if status == Kind::RateLimit.status() => (words.pages.busy, None),
+        404 => (words.pages.missing, Some(words.pages.missing_hint)),
+        400..500 => (words.errors.retry, None),
+        _ => (words.pages.unavailable, None),
+    };
+    let (heading, more) = said(in_language(tag).0);
+    Notice { frame: Frame::bare(tag, |words| said(words).0), heading, more }.render().map_err(Error::internal)
+}
+
+/// The page where a stay has no such thing.
+pub fn missing(shown: &Shown, what: Missing) -> Result<String> {
+    let heading = match what {
+        Missing::Step => shown.words.pages.step_missing,
+        Missing::Manual => shown.words.pages.manual_missing,
+    };
+    Notice { frame: Frame::of(shown, Some(heading)), heading, more: None }.render().map_err(Error::internal)
+}

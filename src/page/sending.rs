@@ -1,0 +1,286 @@
+//! What a guest sends: each form asks the operation it stands for, and then leads to what is to be done next, or is shown again
+//! with what is wrong.
+//!
+//! The view comes first, since it says who may and what kind of step the fields belong to; only then is a body looked at.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::Response;
+use engine::pipeline::Service;
+use engine::surface::{PathParams, note};
+use http::HeaderMap;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::asking::Refusal;
+use super::fault::{Faults, Lack};
+use super::form::{self, Fields};
+use super::notice::{self, Missing};
+use super::routes::{read_form, written};
+use super::seen::Step;
+use super::shown::Shown;
+use super::step::{Asked, Refused, onward};
+use super::visit::Visit;
+use super::{messages, reply, review, step as step_page};
+use crate::words::Words;
+
+type Server = State<Arc<Service>>;
+
+/// What a form answered.
+struct Sent {
+    visit: Visit,
+    response: Response,
+}
+
+impl Sent {
+    fn noted(mut self, operation: &'static str) -> Response {
+        note(&mut self.response, operation, self.visit.requester);
+        self.response
+    }
+}
+
+/// The form of a step.
+pub async fn step(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (visit, body) = Visit::of(service, params, request);
+    save(visit, body).await.noted("saveStepAnswersPage")
+}
+
+async fn save(mut visit: Visit, body: Body) -> Sent {
+    let shown = match visit.look().await {
+        Ok(shown) => shown,
+        Err(refusal) => return instead(visit, &refusal),
+    };
+    let Some(step) = visit.named("stepId").and_then(|id| shown.step(id)) else { return no_step(visit, &shown) };
+    let fields = read_form(&visit.headers, body).await;
+    let filled = match fields.as_deref().map(|fields| form::filled(step, fields)) {
+        Some(Ok(filled)) if !shown.is_preview => filled,
+        Some(Ok(_)) => return of_step(visit, &shown, step, 403, fields, Faults::default(), Some(shown.words.preview.forms)),
+        Some(Err(faults)) => return of_step(visit, &shown, step, 400, fields, faults, None),
+        None => return of_step(visit, &shown, step, 400, None, Faults::default(), Some(shown.words.errors.not_saved)),
+    };
+    let body = Body::from(json!({ "answers": filled.answers }).to_string());
+    let answer: Result<Value, Refusal> = visit.ask("saveStepAnswers", &[("stepId", step.id)], Vec::new(), HeaderMap::new(), body).await;
+    match answer {
+        Ok(saved) => {
+            let address = match filled.guests {
+                Some(guests) => shown.links.step_of(step.id, guests),
+                None => after_saving(&shown, step, &saved),
+            };
+            Sent { visit, response: reply::redirect(&address) }
+        }
+        Err(refusal) => {
+            let faults = Faults::found(&refusal, Some(step));
+            let said = said(&refusal, &shown).filter(|_| faults.0.is_empty() || refusal.is_full);
+            let mut sent = of_step(visit, &shown, step, refusal.status, fields, faults, said);
+            sent.response = reply::retriable(sent.response, refusal.retry_after);
+            sent
+        }
+    }
+}
+
+/// Where it goes on once a step is saved: to the step itself while it is not done, or asks what it did not ask before; else to
+/// the next that is not done, and to the review where none is left.
+fn after_saving(shown: &Shown, step: &Step, saved: &Value) -> String {
+    let asked: Vec<String> = step.questions.iter().flatten().map(|question| question.id.to_string()).collect();
+    let asks_anew = saved["questions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(|question| question["id"].as_str().is_some_and(|id| !asked.iter().any(|before| before == id)));
+    if asks_anew {
+        shown.links.step(step.id)
+    } else if saved["isComplete"] != true {
+        shown.links.step_lacking(step.id)
+    } else {
+        onward(shown, step)
+    }
+}
+
+/// Hands pre-check-in in. Done twice, it leads to the same page.
+pub async fn submit(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (visit, body) = Visit::of(service, params, request);
+    hand_in(visit, body).await.noted("submitPrecheckinPage")
+}
+
+async fn hand_in(mut visit: Visit, body: Body) -> Sent {
+    let shown = match visit.look().await {
+        Ok(shown) => shown,
+        Err(refusal) => return instead(visit, &refusal),
+    };
+    let of_review = |visit: Visit, shown: &Shown, status: u16, said: &'static str| {
+        let response = reply::page(status, review::render(shown, Some(said)), shown.language);
+        Sent { visit, response }
+    };
+    let fields = read_form(&visit.headers, body).await;
+    if shown.is_preview {
+        return of_review(visit, &shown, 403, shown.words.preview.forms);
+    }
+    if !fields.is_some_and(|fields| form::nothing(&fields).is_ok()) {
+        return of_review(visit, &shown, 400, shown.words.errors.not_saved);
+    }
+    let answer: Result<Value, Refusal> = visit.ask("submitPrecheckin", &[], Vec::new(), HeaderMap::new(), Body::empty()).await;
+    let Err(refusal) = answer else {
+        let response = reply::redirect(&shown.links.home());
+        return Sent { visit, response };
+    };
+    // It may have been handed in just now, by the same hand: what is so now decides.
+    let shown = if refusal.status == 409 { visit.look().await.unwrap_or(shown) } else { shown };
+    if refusal.status == 409 && shown.view.precheckin.status.is_submitted() {
+        let response = reply::redirect(&shown.links.home());
+        return Sent { visit, response };
+    }
+    let said = said(&refusal, &shown).unwrap_or(shown.words.errors.retry);
+    let mut sent = of_review(visit, &shown, refusal.status, said);
+    sent.response = reply::retriable(sent.response, refusal.retry_after);
+    sent
+}
+
+/// Writes to the host. The form's key sees to it that what is sent twice is one message.
+pub async fn message(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (visit, body) = Visit::of(service, params, request);
+    write(visit, body).await.noted("sendGuestMessagePage")
+}
+
+async fn write(mut visit: Visit, body: Body) -> Sent {
+    let shown = match visit.look().await {
+        Ok(shown) => shown,
+        Err(refusal) => return instead(visit, &refusal),
+    };
+    let fields = read_form(&visit.headers, body).await;
+    let input = match fields.as_deref().map(form::message) {
+        Some(Ok(input)) if !shown.is_preview => Ok(Value::Object(input)),
+        Some(Ok(_)) => Err((403, Faults::default(), Some(shown.words.preview.forms), None)),
+        Some(Err(faults)) => Err((400, faults, None, None)),
+        None => Err((400, Faults::default(), Some(shown.words.errors.message), None)),
+    };
+    let answer: Result<Value, _> = match input {
+        Ok(input) => {
+            let body = Body::from(input.to_string());
+            let answer = visit.ask("sendGuestMessage", &[], Vec::new(), HeaderMap::new(), body).await;
+            answer.map_err(|refusal: Refusal| {
+                let faults = Faults::found(&refusal, None);
+                let said = match refusal.status {
+                    _ if refusal.is_full => Some(shown.words.errors.message_full),
+                    403 => Some(shown.words.errors.chat_off),
+                    400 if !faults.0.is_empty() => None,
+                    400 => Some(shown.words.errors.message),
+                    _ => said(&refusal, &shown),
+                };
+                (refusal.status, if refusal.is_full { Faults::default() } else { faults }, said, refusal.retry_after)
+            })
+        }
+        Err(refused) => Err(refused),
+    };
+    let response = match answer {
+        Ok(_) => reply::redirect(&shown.links.messages()),
+        Err((status, faults, said, retry_after)) => {
+            let messages = written(&mut visit).await;
+            let refused = Refused { typed: fields, faults, said };
+            let html = messages::render(&shown, &messages, false, Some(&refused));
+            reply::retriable(reply::page(status, html, shown.language), retry_after)
+        }
+    };
+    Sent { visit, response }
+}
+
+/// A file of a step. It is passed on as it comes, and not read here.
+pub async fn file(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (visit, body) = Visit::of(service, params, request);
+    hand_over(visit, body, "addStepFile").await.noted("addStepFilePage")
+}
+
+/// Takes a file out again.
+pub async fn remove_file(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (visit, _) = Visit::of(service, params, request);
+    hand_over(visit, Body::empty(), "removeStepFile").await.noted("removeStepFilePage")
+}
+
+async fn hand_over(mut visit: Visit, body: Body, operation: &'static str) -> Sent {
+    let shown = match visit.look().await {
+        Ok(shown) => shown,
+        Err(refusal) => return instead(visit, &refusal),
+    };
+    let Some(step) = visit.named("stepId").and_then(|id| shown.step(id)).filter(|_| visit.is_plausible()) else {
+        return no_step(visit, &shown);
+    };
+    if shown.is_preview {
+        return of_step(visit, &shown, step, 403, None, Faults::default(), Some(shown.words.preview.forms));
+    }
+    let path: Vec<(&str, Uuid)> =
+        [("stepId", Some(step.id)), ("fileId", visit.named("fileId"))].into_iter().filter_map(|(name, id)| Some((name, id?))).collect();
+    let mut headers = HeaderMap::new();
+    for name in [CONTENT_TYPE, CONTENT_LENGTH] {
+        for value in visit.headers.get_all(&name) {
+            headers.append(name.clone(), value.clone());
+        }
+    }
+    let answer: Result<Value, Refusal> = visit.ask(operation, &path, Vec::new(), headers, body).await;
+    match answer {
+        Ok(_) => {
+            let response = reply::redirect(&shown.links.step(step.id));
+            Sent { visit, response }
+        }
+        // It is gone, which is what was wanted.
+        Err(refusal) if refusal.status == 404 && operation == "removeStepFile" => {
+            let response = reply::redirect(&shown.links.step(step.id));
+            Sent { visit, response }
+        }
+        Err(refusal) => {
+            let mut faults = Faults::found(&refusal, Some(step));
+            if refusal.status == 400 && faults.0.is_empty() {
+                faults.add("file", Lack::Invalid);
+            }
+            let said = match refusal.status {
+                503 => Some(shown.words.errors.uploads_off),
+                _ => said(&refusal, &shown).filter(|_| faults.0.is_empty()),
+            };
+            let mut sent = of_step(visit, &shown, step, refusal.status, None, faults, said);
+            sent.response = reply::retriable(sent.response, refusal.retry_after);
+            sent
+        }
+    }
+}
+
+/// The page of a step whose form was refused.
+fn of_step(
+    visit: Visit,
+    shown: &Shown,
+    step: &Step,
+    status: u16,
+    typed: Option<Fields>,
+    faults: Faults,
+    said: Option<&'static str>,
+) -> Sent {
+    let refused = Refused { typed, faults, said };
+    let response = reply::page(status, step_page::render(shown, step, Asked::default(), Some(&refused)), shown.language);
+    Sent { visit, response }
+}
+
+fn instead(visit: Visit, refusal: &Refusal) -> Sent {
+    let response = visit.instead(refusal);
+    Sent { visit, response }
+}
+
+fn no_step(visit: Visit, shown: &Shown) -> Sent {
+    let response = reply::page(404, notice::missing(shown, Missing::Step), shown.language);
+    Sent { visit, response }
+}
+
+/// What a guest is told of a refusal. Its own message is for programs, and in English.
+fn said(refusal: &Refusal, shown: &Shown) -> Option<&'static str> {
+    let words: &'static Words = shown.words;
+    let errors = &words.errors;
+    Some(match refusal.status {
+        400 if refusal.is_full => errors.full,
+        400 => errors.not_saved,
+        403 => errors.precheckin_off,
+        404 => errors.step_gone,
+        409 if shown.view.precheckin.status.is_submitted() => errors.already_submitted,
+        409 => errors.not_ready,
+        429 => words.pages.busy,
+        _ => errors.retry,
+    })
+}

@@ -1,0 +1,330 @@
+//! Steps at addresses of their own, and what is handed in at the end.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{ADA, Browser, FORM, action, lacks, shows, text};
+use crate::support::house::House;
+use crate::support::{Answer, App, new_id, on_both};
+
+/// A step that asks whether the guest drives, then which car, and what is to be prepared.
+struct Survey {
+    step: Uuid,
+    /// The names of the fields.
+    drives: String,
+    car: String,
+    extras: String,
+    yes: String,
+    no: String,
+    crib: String,
+    chair: String,
+}
+
+impl Survey {
+    async fn build(house: &House<'_>) -> Self {
+        let of_question = "precheck_question";
+        let drives = text(house, of_question, "Will you drive?", "¿Vienes en coche?").await;
+        let car = text(house, of_question, "Which car?", "¿Qué coche?").await;
+        let extras = text(house, of_question, "Extras?", "¿Qué preparamos?").await;
+        let crib = text(house, of_question, "Crib", "Cuna").await;
+        let chair = text(house, of_question, "High chair", "Trona").await;
+        let asked = json!([
+            { "kind": "yes_no", "textMlTextId": drives, "isRequired": true },
+            { "kind": "free_form_input", "textMlTextId": car, "isRequired": true,
+              "conditions": [{ "questionIndex": 0, "optionIndex": 0 }] },
+            { "kind": "multi_select", "textMlTextId": extras, "options": [{ "nameMlTextId": crib }, { "nameMlTextId": chair }] },
+        ]);
+        let step = house.step("additional_questions", json!({ "questions": asked })).await;
+        let questions = house.api.get(&format!("/precheck-steps/{step}")).await.data()["questions"].clone();
+        let field = |number: usize, end: &str| format!("q.{}{end}", questions[number]["id"].as_str().unwrap());
+        let option = |number: usize, place: usize| questions[number]["options"][place]["id"].as_str().unwrap().to_owned();
+        Self {
+            step,
+            drives: field(0, ""),
+            car: field(1, ".text"),
+            extras: field(2, ""),
+            yes: option(0, 0),
+            no: option(0, 1),
+            crib: option(2, 0),
+            chair: option(2, 1),
+        }
+    }
+}
+
+/// A box or a button as it is on the page.
+fn input(kind: &str, field: &str, option: &str) -> String {
+    format!("<input type=\"{kind}\" id=\"o-{option}\" name=\"{field}\" value=\"{option}\"")
+}
+
+on_both! {
+    async fn a_guest_goes_all_the_way_in_spanish(app: App) {
+        let house = House::build(&app).await;
+        let survey = Survey::build(&house).await;
+        let agreement = house.step("agreement", json!({ "contractTemplateText": "Sin fiestas.\nSin ruido." })).await;
+        let documents = house.step("document_upload", json!({})).await;
+        let details = house.step("your_details", json!({})).await;
+        let others = house.step("other_guests", json!({})).await;
+        let browser = Browser::new(&house);
+        let at = |step: Uuid, more: &str| format!("/stay/{}/steps/{step}?language=es{more}", house.token);
+
+        let page = browser.open("?language=es").await;
+        shows(&page, &["lang=\"es\"", "Completa tu pre-check-in", "Sin empezar"]);
+        let titles = ["Tus datos", "Otros huéspedes", "Algunas preguntas", "Sube tus documentos", "Contrato de alquiler"];
+        let places = titles.map(|title| page.find(&format!("<span class=\"t\" dir=\"auto\">{title}</span>")).unwrap());
+        assert!(places.is_sorted(), "in guest order");
+        shows(&page, &[&format!("class=\"button first\" href=\"{}\"", at(details, ""))]);
+        assert_eq!((page.matches("<form").count(), page.matches(">✓<").count()), (0, 0), "a step is asked at its own address");
+
+        let page = browser.open(&format!("/steps/{details}?language=es")).await;
+        shows(&page, &["<h1 dir=\"auto\">Tus datos</h1>", "value=\"Ada\"", "value=\"L\"", "Nombre", "Correo electrónico", "(obligatorio)"]);
+        shows(&page, &["autocomplete=\"given-name\"", "type=\"email\"", "type=\"tel\"", "aria-describedby=\"email-hint\""]);
+        let (address, page) = browser.fill_in(&page, &format!("/steps/{details}"), ADA).await;
+        assert_eq!(address, at(others, ""));
+
+        let (address, page) = browser.fill_in(&page, &format!("/steps/{others}"), &[("g.0.firstName", " ")]).await;
+        assert_eq!(address, at(survey.step, ""), "nobody else is an answer");
+        shows(&page, &["¿Vienes en coche?", "<span dir=\"auto\">Sí</span>", "¿Qué preparamos?", "Cuna", "Trona"]);
+        let (yes, crib) = (input("radio", &survey.drives, &survey.yes), input("checkbox", &survey.extras, &survey.crib));
+        let chair = input("checkbox", &survey.extras, &survey.chair);
+        shows(&page, &[&format!("{yes} required>"), &format!("{crib}>"), &format!("{chair}>")]);
+        lacks(&page, &["¿Qué coche?", " checked"]);
+
+        let place = format!("/steps/{}", survey.step);
+        let some: [(&str, &str); 2] = [(&survey.drives, &survey.yes), (&survey.extras, &survey.chair)];
+        let (address, page) = browser.fill_in(&page, &place, &some).await;
+        assert_eq!(address, at(survey.step, ""), "the next question is asked");
+        shows(&page, &["Aún queda algo por completar aquí.", "¿Qué coche?"]);
+        shows(&page, &[&format!("{yes} checked required>"), &format!("{crib}>"), &format!("{chair} checked>")]);
+        let (address, page) = browser.fill_in(&page, &place, &some).await;
+        assert_eq!(address, at(survey.step, "&lacking=true"), "what is lacking is pointed out");
+        let id = format!("t-{}", &survey.car[2..38]);
+        shows(&page, &["role=\"alert\" tabindex=\"-1\" autofocus", &format!("<a href=\"#{id}\">"), &format!("id=\"{id}-error\">")]);
+        shows(&page, &[&format!("aria-describedby=\"{id}-error\" aria-invalid=\"true\"")]);
+
+        let all: [(&str, &str); 4] = [
+            (&survey.drives, &survey.yes), (&survey.car, "Rojo\r\n</textarea><script>alert(1)</script>"),
+            (&survey.extras, &survey.crib), (&survey.extras, &survey.chair),
+        ];
+        let (address, page) = browser.fill_in(&page, &place, &all).await;
+        assert_eq!(address, at(documents, ""));
+        let again = browser.open(&format!("{place}?language=es")).await;
+        shows(&again, &["\nRojo\n&#60;/textarea&#62;&#60;script&#62;alert(1)&#60;/script&#62;</textarea>"]);
+
+        shows(&page, &["type=\"file\"", "capture=\"environment\"", "enctype=\"multipart/form-data\"", "Confirmar"]);
+        let (address, page) = browser.fill_in(&page, &format!("/steps/{documents}?"), &[("isConfirmed", "true")]).await;
+        assert_eq!(address, at(agreement, ""));
+
+        shows(&page, &["Sin fiestas.\nSin ruido.", "He leído y acepto este contrato."]);
+        let place = format!("/steps/{agreement}");
+        let refused = browser.refused(400, &format!("{place}?language=es"), &[]).await;
+        shows(&refused, &["<a href=\"#isAccepted\">", "id=\"isAccepted-error\"", "aria-invalid=\"true\""]);
+        let (address, page) = browser.fill_in(&page, &place, &[("isAccepted", "true")]).await;
+        assert_eq!(address, format!("/stay/{}/review?language=es", house.token));
+
+        shows(&page, &["Lovelace", "Rojo\n&#60;/textarea&#62;", "Cuna, Trona", &at(survey.step, "")]);
+        lacks(&page, &[" disabled"]);
+        let (address, page) = browser.fill_in(&page, "/submit", &[]).await;
+        assert_eq!(address, format!("/stay/{}?language=es", house.token));
+        shows(&page, &["En revisión", "Has enviado tu pre-check-in."]);
+        assert_eq!((page.matches(">✓<").count(), action(&page, "/submit")), (5, None));
+        let closed = browser.open(&format!("/steps/{details}?language=es")).await;
+        shows(&closed, &["Tu pre-check-in ya se ha enviado.", "ada@example.com"]);
+        assert_eq!(action(&closed, "/steps/"), None, "read, and no more");
+
+        let handed_in = house.handed_in().await;
+        let (car, extras) = (&survey.car[2..38], &survey.extras[2..]);
+        let answers: Vec<&Value> = handed_in["steps"].as_array().unwrap().iter().map(|step| &step["answers"]).collect();
+        assert_eq!(json!(answers), json!([
+            { "firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com" },
+            { "guests": [] },
+            {
+                &survey.drives[2..]: { "optionIds": [survey.yes] }, car: { "text": "Rojo\n</textarea><script>alert(1)</script>" },
+                extras: { "optionIds": [survey.crib, survey.chair] },
+            },
+            { "isConfirmed": true },
+            { "isAccepted": true },
+        ]));
+        assert_eq!(handed_in["status"], "in_review");
+    }
+
+    async fn guests_are_added_and_removed_without_a_script(app: App) {
+        let house = House::build(&app).await;
+        let others = house.step("other_guests", json!({})).await;
+        let last = house.step("main", json!({})).await;
+        let browser = Browser::new(&house);
+        let (place, here) = (format!("/steps/{others}"), format!("/stay/{}/steps/{others}", house.token));
+        let page = browser.open(&place).await;
+        shows(&page, &["Guest 2", "Add another guest", "name=\"g.0.firstName\"", "formnovalidate"]);
+        lacks(&page, &["Guest 3"]);
+        let ana = [("g.0.firstName", "Ana"), ("g.0.lastName", "Gil")];
+        let (address, page) = browser.fill_in(&page, &place, &[ana[0], ana[1], ("add", "1")]).await;
+        assert_eq!(address, format!("{here}?guests=2"));
+        shows(&page, &["Guest 3", "value=\"Ana\"", "value=\"Gil\""]);
+        let luis = [ana[0], ana[1], ("g.1.firstName", "Luis")];
+        let (address, _) = browser.fill_in(&page, &place, &luis).await;
+        assert_eq!(address, format!("/stay/{}/steps/{last}", house.token));
+        let page = browser.open(&place).await;
+        shows(&page, &["value=\"Ana\"", "value=\"Luis\""]);
+        let (_, page) = browser.fill_in(&page, &place, &[luis[0], luis[1], luis[2], ("remove", "0")]).await;
+        shows(&page, &["value=\"Luis\""]);
+        lacks(&page, &["value=\"Ana\"", "Guest 3"]);
+        assert_eq!(house.handed_in().await["steps"][0]["answers"]["guests"][0]["firstName"], "Luis");
+        // What is asked for beyond all bounds is not shown.
+        assert_eq!(browser.open(&format!("{place}?guests=51")).await.matches("<fieldset").count(), 1);
+        let page = browser.refused(400, &place, &[("g.0.firstName", ""), ("g.0.lastName", "Gil")]).await;
+        shows(&page, &["<a href=\"#g-0-firstName\">", "id=\"g-0-firstName-error\"", "value=\"Gil\""]);
+        browser.refused(400, &place, &[("g.50.firstName", "x")]).await;
+        browser.refused(400, &place, &[("guests", "Ana")]).await;
+    }
+
+    async fn a_form_that_is_refused_is_shown_again(app: App) {
+        let house = House::build(&app).await;
+        let survey = Survey::build(&house).await;
+        let details = house.step("your_details", json!({})).await;
+        let browser = Browser::new(&house);
+        let questions = format!("/steps/{}?language=es", survey.step);
+
+        let wrong: [(&str, &str); 4] =
+            [(&survey.drives, &survey.crib), (&survey.drives, "yes"), (&survey.car[..38], &survey.yes), ("isAccepted", "true")];
+        for field in wrong {
+            let page = browser.refused(400, &questions, &[field, (&survey.extras, &survey.chair)]).await;
+            shows(&page, &["class=\"summary\" role=\"alert\"", "¿Vienes en coche?"]);
+            shows(&page, &[&format!("{} checked>", input("checkbox", &survey.extras, &survey.chair))]);
+        }
+        let page = browser.refused(400, &questions, &[(&survey.drives, &survey.crib)]).await;
+        shows(&page, &[&format!("<a href=\"#o-{}\">", survey.yes), "aria-invalid=\"true\""]);
+        let both: [(&str, &str); 2] = [(&survey.drives, &survey.yes), (&survey.drives, &survey.no)];
+        browser.refused(400, &questions, &both).await;
+        browser.refused(400, &questions, &[(&format!("q.{}", new_id()), &survey.yes)]).await;
+        browser.refused(400, &questions, &[(&survey.car, "\0")]).await;
+
+        let blank = [("firstName", "Grace"), ("lastName", " "), ("email", "grace@example.com"), ("phone", "")];
+        let page = browser.refused(400, &format!("/steps/{details}?language=es"), &blank).await;
+        shows(&page, &["<a href=\"#lastName\">", "id=\"lastName-error\"", "value=\"Grace\"", "value=\"grace@example.com\""]);
+        assert_eq!(page.matches("aria-invalid=\"true\"").count(), 1);
+        let page = browser.refused(409, "/submit?language=es", &[]).await;
+        shows(&page, &["Todavía hay pasos sin hacer.", " disabled aria-describedby=\"submit-hint\""]);
+        browser.refused(400, "/submit?language=es", &[("force", "true")]).await;
+        let page = browser.refused(404, &format!("/steps/{}?language=es", new_id()), &[]).await;
+        shows(&page, &["lang=\"es\""]);
+        browser.refused(409, "/submit?language=!", &[]).await;
+        assert_eq!(house.status().await, "not_started", "nothing of all that was saved");
+
+        browser.post(&format!("/steps/{details}"), ADA).await;
+        assert_eq!(browser.post(&questions, &[(&survey.drives, &survey.no)]).await.status, 303);
+        assert_eq!(browser.post("/submit", &[]).await.status, 303);
+        let again = browser.post("/submit?language=fr", &[]).await;
+        let home = format!("/stay/{}?language=fr", house.token);
+        assert_eq!((again.status, again.header("location")), (303, Some(home.as_str())), "a second tap is none");
+        let page = browser.refused(409, &format!("/steps/{details}?language=es"), ADA).await;
+        shows(&page, &["Tu pre-check-in ya se ha enviado."]);
+        house.update_portal(house.portal, json!({ "isPrecheckinEnabled": false })).await;
+        shows(&browser.refused(403, "/submit", &[]).await, &["Pre-check-in is not available at the moment."]);
+        lacks(&browser.open("").await, &["id=\"precheckin\""]);
+    }
+
+    async fn what_is_saved_is_shown_and_nothing_else_is_lost(app: App) {
+        let house = House::build(&app).await;
+        let survey = Survey::build(&house).await;
+        let browser = Browser::new(&house);
+        let place = format!("/steps/{}", survey.step);
+        let all: [(&str, &str); 3] = [(&survey.drives, &survey.yes), (&survey.car, "Red"), (&survey.extras, &survey.crib)];
+        browser.post(&place, &all[..1]).await;
+        assert_eq!(browser.post(&place, &all).await.status, 303);
+        let page = browser.open(&place).await;
+        shows(&page, &["\nRed</textarea>", &format!("{} checked>", input("checkbox", &survey.extras, &survey.crib))]);
+        lacks(&page, &["class=\"summary\""]);
+    }
+
+    async fn a_body_that_is_no_form_is_refused(app: App) {
+        let house = House::build(&app).await;
+        let details = house.step("your_details", json!({})).await;
+        let browser = Browser::new(&house);
+        let encoded = form_urlencoded::Serializer::new(String::new()).extend_pairs(ADA).finish();
+        let path = format!("/steps/{details}");
+        let body = || browser.body(&path, encoded.clone());
+        let answers = json!({ "answers": { "firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com" } });
+        for request in [
+            browser.body(&path, answers.to_string()).header("content-type", "application/json"),
+            body(), body().header("content-type", "application/json"), body().header("content-type", "text/plain"),
+            body().header("content-type", "multipart/form-data; boundary=x"),
+            body().header("content-type", FORM).header("content-type", FORM),
+            body().header("content-type", FORM).header("content-encoding", "gzip"),
+            browser.body(&path, format!("{encoded}{}", "+".repeat(64 << 10))).header("content-type", FORM),
+        ] {
+            shows(&browser.shown(400, request).await, &["This could not be saved.", "<h1 dir=\"auto\">Your details</h1>"]);
+        }
+        assert_eq!(house.handed_in().await["steps"][0]["answers"], Value::Null);
+        let padding = "+".repeat((64 << 10) - encoded.len());
+        let whole = browser.body(&path, format!("{encoded}{padding}"));
+        let whole = whole.header("content-type", "Application/X-WWW-Form-Urlencoded; charset=UTF-8");
+        assert_eq!(Answer::of(whole).await.status, 303, "64 KiB are taken");
+        assert_eq!(house.handed_in().await["steps"][0]["answers"]["firstName"], "Ada");
+    }
+
+    async fn what_was_written_is_text(app: App) {
+        let house = House::build(&app).await;
+        let evil = "\"><script>alert('x')</script>";
+        let escaped = "&#34;&#62;&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;";
+        let description = text(&house, "precheck_step_detail", evil, evil).await;
+        let agreement = house.step("agreement", json!({
+            "displayTitle": evil, "guestDescriptionMlTextId": description, "contractTemplateText": format!("<b>Uno</b>\n  dos\n{evil}"),
+        })).await;
+        let asked = text(&house, "precheck_question", evil, evil).await;
+        let questions = house.step("additional_questions", json!({ "questions": [
+            { "kind": "free_form_input", "textMlTextId": asked },
+            { "kind": "single_select", "textMlTextId": asked, "options": [{ "nameMlTextId": asked }] },
+        ] })).await;
+        let details = house.step("your_details", json!({})).await;
+        let browser = Browser::new(&house);
+        let page = browser.open("?language=es&step=%22%3E%3Cscript%3E&note=%3Cscript%3E").await;
+        shows(&page, &[escaped]);
+        let page = browser.open(&format!("/steps/{agreement}?language=es&lacking=%22%3E%3Cscript%3E")).await;
+        assert_eq!(page.matches(escaped).count(), 5, "page's title, heading, label, description and text: {page}");
+        shows(&page, &["&#60;b&#62;Uno&#60;/b&#62;\n  dos\n"]);
+        let page = browser.open(&format!("/steps/{questions}?language=es")).await;
+        assert_eq!(page.matches(escaped).count(), 3, "{page}");
+        shows(&page, &["Sin respuesta", "value=\"\" checked>"]);
+
+        let page = browser.refused(400, &format!("/steps/{details}"), &[("firstName", evil), (evil, evil)]).await;
+        shows(&page, &[&format!("value=\"{escaped}\"")]);
+        let refused = browser.refused(400, "/messages", &[("text", evil), ("to", "x")]).await;
+        shows(&refused, &[&format!("{escaped}</textarea>")]);
+        // A language that is none is not asked for, and stands nowhere.
+        let page = browser.open(&format!("/steps/{details}?language=%22%3E%3Cscript%3E")).await;
+        shows(&page, &["lang=\"en\"", &format!("action=\"/stay/{}/steps/{details}\"", house.token)]);
+    }
+
+    async fn what_a_step_requires_is_asked_field_by_field(app: App) {
+        let house = House::build(&app).await;
+        let fields = json!({ "requiredGuestFields": ["firstName", "birthDate", "documentType", "<b>Plate</b>"] });
+        let details = house.step("your_details", fields).await;
+        let browser = Browser::new(&house);
+        let page = browser.open(&format!("/steps/{details}?language=de")).await;
+        shows(&page, &["lang=\"de\"", "type=\"date\" value=\"\" autocomplete=\"bday\"", "<select id=\"documentType\"", "&#60;b&#62;Plate"]);
+        lacks(&page, &["name=\"email\""]);
+        let sent = [("firstName", "Ada"), ("birthDate", "1815-12-10"), ("documentType", "passport"), ("<b>Plate</b>", "B 1")];
+        let page = browser.refused(400, &format!("/steps/{details}?language=de"), &sent[..3]).await;
+        shows(&page, &["aria-invalid=\"true\"", "value=\"1815-12-10\"", "<option value=\"passport\" selected>"]);
+        assert_eq!(browser.post(&format!("/steps/{details}"), &sent).await.status, 303);
+        let page = browser.open("/review?language=de").await;
+        shows(&page, &["10. Dezember 1815", "Reisepass", "&#60;b&#62;Plate&#60;/b&#62;", "B 1"]);
+    }
+}
+
+/// A portal without steps has nothing to hand in, and one without chat no box.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_off_or_empty_has_no_form() {
+    let app = App::on_sqlite(&[]).await;
+    let house = House::build(&app).await;
+    house.update_portal(house.portal, json!({ "isChatEnabled": false })).await;
+    let browser = Browser::new(&house);
+    let page = browser.open("").await;
+    shows(&page, &["Please complete your pre-check-in"]);
+    lacks(&page, &["<form", "Not started", "/messages"]);
+    shows(&browser.open("/messages").await, &["Your host does not take messages here."]);
+    let step = house.step("main", json!({})).await;
+    let page = browser.open("").await;
+    shows(&page, &["Not started", &format!("/steps/{step}")]);
+    shows(&browser.open(&format!("/steps/{step}")).await, &["Confirm that everything is ready for your arrival.", ">Confirm</button>"]);
+}
