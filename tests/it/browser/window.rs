@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
+use crate::support::choose_tls_provider;
+
 /// The keys that are no letters, as the WebDriver names them.
 pub const TAB: char = '\u{e004}';
 pub const ENTER: char = '\u{e007}';
@@ -30,6 +32,7 @@ pub struct Window {
 
 impl Window {
     pub(super) async fn open(driver: &str) -> Self {
+        choose_tls_provider();
         // A command waits for a page, which has its own deadline.
         let http = Client::builder().timeout(PATIENCE * 2).no_proxy().build().unwrap();
         let patience = PATIENCE.as_millis();
