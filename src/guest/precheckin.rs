@@ -318,7 +318,6 @@ pub struct StepView {
     pub required_fields: Option<Vec<String>>,
     /// How many others come, for details of other guests; null where the reservation does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[expect(clippy::option_option, reason = "there is no such field in other steps")]
     pub expected_guests: Option<Option<u32>>,
     /// Whether a name has to sign, for an agreement.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -29,14 +29,11 @@ store::statements! {
 /// Where a step stands that another system carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each says what it is")]
 pub enum ProgressStatus {
-    /// It is under way, and nobody waits for the guest.
     Pending,
-    /// The guest has to go on, at `actionUrl` where there is one.
     ActionRequired,
-    /// It is done, and so is the step.
     Completed,
-    /// It did not succeed.
     Failed,
 }
 

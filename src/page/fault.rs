@@ -154,3 +154,64 @@ fn field_of(step: Option<&Step>, path: &[&str]) -> String {
         _ => first.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::words::in_language;
+
+    fn step(step_type: StepType) -> Step {
+        let step = json!({ "id": Uuid::nil(), "stepType": step_type, "title": "Step", "isComplete": false });
+        serde_json::from_value(step).unwrap()
+    }
+
+    /// The field at fault, and what it lacks, for an issue of the interface.
+    fn found(step_type: Option<StepType>, path: &[&str], message: &str) -> (String, Lack) {
+        let path = path.iter().map(|part| (*part).to_owned()).collect();
+        let refusal = Refusal { issues: vec![(path, message.to_owned())], ..Refusal::default() };
+        let step = step_type.map(step);
+        let fault = Faults::found(&refusal, step.as_ref()).0.remove(0);
+        (fault.field, fault.lack)
+    }
+
+    #[test]
+    fn what_the_interface_finds_is_said_at_its_field() {
+        let question = Uuid::from_u128(7).to_string();
+        let (choice, text) = (format!("q.{question}"), format!("q.{question}.text"));
+        for (step_type, path, message, field, lack) in [
+            (StepType::YourDetails, vec!["answers", "email"], "must be a mail address", "email", Lack::Email),
+            (StepType::YourDetails, vec!["answers", "birthDate"], "must not be in the future", "birthDate", Lack::PastDate),
+            (StepType::YourDetails, vec!["answers", "birthDate"], "must be a date such as 1990-11-21", "birthDate", Lack::Date),
+            (StepType::OtherGuests, vec!["answers", "guests", "1", "phone"], "is not a valid phone number", "g.1.phone", Lack::Phone),
+            (StepType::OtherGuests, vec!["answers", "guests"], "must have at most 50 items", "guests", Lack::Invalid),
+            (StepType::AdditionalQuestions, vec!["answers", &question, "optionIds", "0"], "is not an option", &choice, Lack::Invalid),
+            (
+                StepType::AdditionalQuestions,
+                vec!["answers", &question, "text"],
+                "must have at most 6000 characters",
+                &text,
+                Lack::Brevity(6000),
+            ),
+            (StepType::DamageDeposit, vec!["answers", "damageWaiverId"], "is not a damage waiver", "choice", Lack::Invalid),
+            (StepType::DocumentUpload, vec!["file"], "is larger than 10 MiB", "file", Lack::FileSize),
+            (StepType::DocumentUpload, vec!["file"], "is not a JPEG or PNG", "file", Lack::FileType),
+            (StepType::DocumentUpload, vec!["file"], "a step has at most 10 files", "file", Lack::FileRoom),
+            (StepType::DocumentUpload, vec!["file"], "is empty", "file", Lack::File),
+        ] {
+            assert_eq!(found(Some(step_type), &path, message), (field.to_owned(), lack), "{path:?}");
+        }
+        assert_eq!(found(None, &["text"], "is required"), ("text".into(), Lack::Value));
+        assert_eq!(found(None, &[], "whatever"), (String::new(), Lack::Invalid));
+    }
+
+    #[test]
+    fn a_guest_is_told_what_to_do() {
+        let words = in_language("en").0;
+        assert!(Lack::Brevity(500).said(words).contains("500"));
+        assert!(Lack::FileRoom.said(words).contains("10"));
+        assert_ne!(Lack::Signature.said(words), Lack::Acceptance.said(words));
+    }
+}

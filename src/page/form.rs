@@ -93,9 +93,8 @@ enum Takes {
 impl Takes {
     fn value(self, sent: &[&str]) -> Result<Option<Value>, Lack> {
         match (self, sent) {
-            (_, [_, _, ..]) => Err(Lack::Invalid),
             (Self::Box | Self::Confirmation, ["true"]) => Ok(Some(json!(true))),
-            (Self::Box | Self::Confirmation, [_]) => Err(Lack::Invalid),
+            (_, [_, _, ..]) | (Self::Box | Self::Confirmation, [_]) => Err(Lack::Invalid),
             (Self::Box, []) => Err(Lack::Acceptance),
             (Self::Confirmation | Self::Text, []) => Err(Lack::Value),
             (Self::OptionalText, []) => Ok(None),

@@ -26,7 +26,6 @@ pub fn given(step: &Step, shown: &Shown) -> Vec<Given> {
     let answers = step.answers.as_ref();
     let said = match (step.step_type, answers) {
         (StepType::AdditionalQuestions, _) => step.questions.iter().flatten().map(|question| answer(question, shown)).collect(),
-        (_, None) => Vec::new(),
         (StepType::YourDetails, Some(answers)) => fields(answers, &person::asked(&step.required_fields, false), shown),
         (StepType::OtherGuests, Some(answers)) => guests(answers, step, shown),
         (StepType::Agreement, Some(answers)) => agreement(answers, shown),

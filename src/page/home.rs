@@ -53,7 +53,8 @@ struct Head<'v> {
     check_in_time: Option<String>,
     check_out: String,
     check_out_time: Option<String>,
-    calendar: String,
+    /// Leads to the stay as an event, while it is still to come.
+    calendar: Option<String>,
     calendar_icon: String,
 }
 
@@ -162,23 +163,24 @@ fn head(shown: &Shown, phase: Phase) -> Head<'_> {
         None => words.your_stay.to_owned(),
     };
     let nights = stay.check_in.until((Unit::Day, stay.check_out)).map_or(0, |span| span.get_days()).unsigned_abs();
-    let is_ahead = phase != Phase::Cancelled && phase != Phase::After;
+    let is_on = phase != Phase::Cancelled && phase != Phase::After;
     Head {
-        photo: flat.and_then(|flat| flat.photo_url.as_deref()),
+        // Whoever stands at the door, or leaves, knows what it looks like and wants to know something else.
+        photo: flat.and_then(|flat| flat.photo_url.as_deref()).filter(|_| matches!(phase, Phase::Before | Phase::After)),
         over,
         name: shown.name(),
         said,
         more,
-        address: address(shown, ", ").filter(|_| is_ahead),
+        address: address(shown, ", ").filter(|_| is_on),
         map: shown.place().map(|place| place.map()),
         pin: icon("map-pin"),
-        shows_dates: phase != Phase::Cancelled && phase != Phase::After,
+        shows_dates: is_on,
         range: format!("{} · {}", shown.dates().days(stay.check_in, stay.check_out), shown.words.nights(nights)),
         check_in,
         check_in_time: time(flat.and_then(|flat| flat.check_in_time.as_ref())).map(|time| fill(words.from_time, &[("time", &time)])),
         check_out,
         check_out_time: leaves.map(|time| fill(words.until_time, &[("time", &time)])),
-        calendar: shown.links.calendar(),
+        calendar: (phase == Phase::Before).then(|| shown.links.calendar()),
         calendar_icon: icon("calendar-plus"),
     }
 }

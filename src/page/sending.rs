@@ -73,7 +73,7 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
         }
         Err(refusal) => {
             let faults = Faults::found(&refusal, Some(step));
-            let said = said(&refusal, &shown).filter(|_| faults.0.is_empty() || refusal.is_full);
+            let said = (faults.0.is_empty() || refusal.is_full).then(|| said(&refusal, &shown));
             let mut sent = of_step(visit, &shown, step, refusal.status, fields, faults, said);
             sent.response = reply::retriable(sent.response, refusal.retry_after);
             sent
@@ -118,7 +118,7 @@ async fn hand_in(mut visit: Visit, body: Body) -> Sent {
     if shown.is_preview {
         return of_review(visit, &shown, 403, shown.words.preview.forms);
     }
-    if !fields.is_some_and(|fields| form::nothing(&fields).is_ok()) {
+    if fields.is_none_or(|fields| form::nothing(&fields).is_err()) {
         return of_review(visit, &shown, 400, shown.words.errors.not_saved);
     }
     let answer: Result<Value, Refusal> = visit.ask("submitPrecheckin", &[], Vec::new(), HeaderMap::new(), Body::empty()).await;
@@ -132,7 +132,7 @@ async fn hand_in(mut visit: Visit, body: Body) -> Sent {
         let response = reply::redirect(&shown.links.home());
         return Sent { visit, response };
     }
-    let said = said(&refusal, &shown).unwrap_or(shown.words.errors.retry);
+    let said = said(&refusal, &shown);
     let mut sent = of_review(visit, &shown, refusal.status, said);
     sent.response = reply::retriable(sent.response, refusal.retry_after);
     sent
@@ -167,7 +167,7 @@ async fn write(mut visit: Visit, body: Body) -> Sent {
                     403 => Some(shown.words.errors.chat_off),
                     400 if !faults.0.is_empty() => None,
                     400 => Some(shown.words.errors.message),
-                    _ => said(&refusal, &shown),
+                    _ => Some(said(&refusal, &shown)),
                 };
                 (refusal.status, if refusal.is_full { Faults::default() } else { faults }, said, refusal.retry_after)
             })
@@ -235,7 +235,7 @@ async fn hand_over(mut visit: Visit, body: Body, operation: &'static str) -> Sen
             }
             let said = match refusal.status {
                 503 => Some(shown.words.errors.uploads_off),
-                _ => said(&refusal, &shown).filter(|_| faults.0.is_empty()),
+                _ => faults.0.is_empty().then(|| said(&refusal, &shown)),
             };
             let mut sent = of_step(visit, &shown, step, refusal.status, None, faults, said);
             sent.response = reply::retriable(sent.response, refusal.retry_after);
@@ -270,10 +270,10 @@ fn no_step(visit: Visit, shown: &Shown) -> Sent {
 }
 
 /// What a guest is told of a refusal. Its own message is for programs, and in English.
-fn said(refusal: &Refusal, shown: &Shown) -> Option<&'static str> {
+fn said(refusal: &Refusal, shown: &Shown) -> &'static str {
     let words: &'static Words = shown.words;
     let errors = &words.errors;
-    Some(match refusal.status {
+    match refusal.status {
         400 if refusal.is_full => errors.full,
         400 => errors.not_saved,
         403 => errors.precheckin_off,
@@ -282,5 +282,5 @@ fn said(refusal: &Refusal, shown: &Shown) -> Option<&'static str> {
         409 => errors.not_ready,
         429 => words.pages.busy,
         _ => errors.retry,
-    })
+    }
 }

@@ -50,10 +50,9 @@ impl StepType {
 /// How a damage waiver is priced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each says what it is")]
 pub enum PricingBasis {
-    /// For each night of the stay.
     PerNight,
-    /// For the stay as a whole.
     PerStay,
 }
 

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::step::{Step, StepType};
 pub use agreement::is_accepted;
-pub use guests::{MOST as MOST_GUESTS, required as required_fields};
+pub use guests::required as required_fields;
 pub use questions::{given, shown};
 
 /// What answers are held against, besides their step.

@@ -113,7 +113,8 @@ on_both! {
         assert_eq!(upcoming().await, json!([parking, door]));
         // At that very moment it is shown.
         let start = "2026-12-09T14:00:00Z".parse::<jiff::Timestamp>().unwrap();
-        app.clock.advance(start.duration_since(app.clock.now()).unsigned_abs() - Duration::from_millis(1));
+        let just_before = start - jiff::SignedDuration::from_millis(1);
+        app.clock.advance(just_before.duration_since(app.clock.now()).unsigned_abs());
         assert_eq!(upcoming().await, json!([parking, door]));
         app.clock.advance(Duration::from_millis(1));
         assert_eq!(upcoming().await, json!([door]));

@@ -63,8 +63,8 @@ on_both! {
         let precheckin = house.precheckin().await;
         let fields = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(fields(&precheckin), ["isEnabled", "promptMessage", "status", "steps"]);
-        assert_eq!(fields(&precheckin["steps"][0]), ["id", "isComplete", "stepType", "title"]);
-        assert_eq!(fields(&precheckin["steps"][1]), ["id", "isComplete", "questions", "stepType", "title"]);
+        assert_eq!(fields(&precheckin["steps"][0]), ["id", "isComplete", "isOpen", "requiredFields", "stepType", "title"]);
+        assert_eq!(fields(&precheckin["steps"][1]), ["id", "isComplete", "isOpen", "questions", "stepType", "title"]);
         assert_eq!((&precheckin["isEnabled"], id(&precheckin["steps"][1]["id"])), (&json!(true), survey.step));
         assert_eq!((&precheckin["steps"][0]["stepType"], &precheckin["steps"][0]["isComplete"]), (&json!("your_details"), &json!(false)));
     }
@@ -73,7 +73,8 @@ on_both! {
         let house = House::build(&app).await;
         let step = house.step("agreement", json!({ "contractTemplateText": "No parties." })).await;
         let view = house.step_view(step, "en").await;
-        assert_eq!(view.as_object().unwrap().keys().collect::<Vec<_>>(), ["agreementText", "id", "isComplete", "stepType", "title"]);
+        let fields: Vec<&String> = view.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["agreementText", "id", "isComplete", "isOpen", "isSignatureRequired", "stepType", "title"]);
         assert_eq!(view["agreementText"], "No parties.");
     }
 

@@ -104,7 +104,7 @@ on_both! {
         let fields = json!({
             "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30000, "securityDepositDaysBeforeCheckin": 2,
             "securityDepositReleaseDaysAfterCheckout": 5, "isDamageWaiverEnabled": true, "damageWaiverMinLos": 4,
-            "damageWaiverCapCents": 150000, "damageWaiverPricingBasis": "per_stay",
+            "damageWaiverCapCents": 150_000, "damageWaiverPricingBasis": "per_stay",
         });
         let step = house.step("damage_deposit", fields).await;
         let offered = |waiver: Uuid, name: &str, price: u32| json!({ "id": waiver, "name": name, "priceCents": price, "pricingBasis": "per_stay", "capCents": 150_000 });
