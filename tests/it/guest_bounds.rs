@@ -68,7 +68,7 @@ on_both! {
         let (answer, html) = form(&app, &house.token, "/messages?language=es", &[("text", "Una más")]).await;
         assert_eq!((answer.status, html.contains("tantos mensajes"), html.contains("Una más")), (400, true, true), "{html}");
         let (_, html) = form(&app, &house.token, "/messages", &[("text", " ")]).await;
-        assert!(html.contains("neither empty nor too long"), "another refusal has other words: {html}");
+        assert!(html.contains("Please fill this in."), "another refusal has other words: {html}");
 
         // Another stay has its own.
         let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;

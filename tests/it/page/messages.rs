@@ -62,8 +62,8 @@ on_both! {
         let first = send(house.token.clone(), json!({ "text": "One", "key": one })).await.data();
         assert_eq!(send(house.token.clone(), json!({ "text": "Changed", "key": one })).await.data(), first);
         for token in [&house.token, &other] {
-            let sent = send(token.clone(), json!({ "text": "Two", "key": two })).await.data();
-            assert_eq!(sent["text"], "Two", "a key is a stay's own");
+            let written = send(token.clone(), json!({ "text": "Two", "key": two })).await.data();
+            assert_eq!(written["text"], "Two", "a key is a stay's own");
         }
         send(house.token.clone(), json!({ "text": "Three" })).await.data();
         send(house.token.clone(), json!({ "text": "Three" })).await.data();
