@@ -65,7 +65,7 @@ async fn closed_manuals_are_printed() {
         let app = App::on_sqlite(&[]).await;
         let casa = Casa::build(&app).await;
         window.go(&format!("{}/stay/{}?language=en", app.base, casa.stay(DURING, json!({})).await)).await;
-        let hidden = "return [...document.querySelectorAll('main details')].filter((it) => [...it.children].slice(1)
+        let hidden = "return [...document.querySelectorAll('main details[id^=manual-]')].filter((it) => [...it.children].slice(1)
             .some((part) => !part.checkVisibility() || !part.getBoundingClientRect().height)).map((it) => it.innerText)";
         assert_ne!(window.run(hidden).await, json!([]), "there are closed ones");
         window.on_paper().await;

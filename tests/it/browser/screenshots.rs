@@ -8,13 +8,14 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use engine::clock::Clock;
-use jiff::civil::Date;
+use jiff::ToSpan as _;
 use reqwest::{Client, Method};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::driver::browse;
 use super::window::{DESKTOP, PHONE, Window};
-use crate::support::Answer;
+use crate::support::house::with;
+use crate::support::{Answer, new_id, reservation};
 
 /// Bytes of a picture at the most.
 const MOST: usize = 150 << 10;
@@ -59,17 +60,29 @@ impl Demo {
         self.said("base URL").trim_end_matches("/api/v1")
     }
 
-    /// The stays, each with the token of its page.
-    async fn stays(&self) -> Vec<Value> {
-        let request = self.http.get(format!("{}/reservations?limit=100", self.said("base URL"))).bearer_auth(self.said("API key"));
-        Answer::of(request).await.data().as_array().unwrap().clone()
+    async fn ask(&self, token: &str, method: Method, address: String, body: Value) -> Value {
+        let request = self.http.request(method.clone(), address).bearer_auth(self.said(token));
+        Answer::of(if method == Method::GET { request } else { request.json(&body) }).await.data()
     }
 
-    async fn page(&self, stay: &Value) -> String {
-        let (root, organization, id) = (self.root(), self.said("organization"), stay["id"].as_str().unwrap());
-        let link = format!("{root}/platform/v1/organizations/{organization}/reservations/{id}/guest-link");
-        let link = Answer::of(self.http.request(Method::POST, link).bearer_auth(self.said("platform key"))).await.data();
-        format!("{root}/stay/{}?language=en", link["token"].as_str().unwrap())
+    /// The flat of the stay that the demo shows.
+    async fn flat(&self) -> Value {
+        let address = format!("{}/reservations?limit=1", self.said("base URL"));
+        self.ask("API key", Method::GET, address, Value::Null).await[0]["propertyId"].clone()
+    }
+
+    /// The page of another stay in a flat, from so many days after today until so many.
+    async fn page(&self, flat: &Value, (begins, ends): (i64, i64)) -> String {
+        let today = Clock::system().now().in_tz("Europe/Madrid").unwrap().date();
+        let day = |days: i64| today.checked_add(days.days()).unwrap().to_string();
+        let stay = new_id();
+        let data = with(reservation(None), json!({ "propertyId": flat, "checkIn": day(begins), "checkOut": day(ends), "adults": 2 }));
+        let organization = format!("{}/platform/v1/organizations/{}", self.root(), self.said("organization"));
+        let records = json!({ "records": [{ "kind": "reservation", "id": stay, "data": data }] });
+        self.ask("platform key", Method::POST, format!("{organization}/sync"), records).await;
+        let link = format!("{organization}/reservations/{stay}/guest-link");
+        let link = self.ask("platform key", Method::POST, link, json!({})).await;
+        format!("{}/stay/{}?language=en", self.root(), link["token"].as_str().unwrap())
     }
 }
 
@@ -99,24 +112,13 @@ async fn write(window: &Window, name: &str, size: (u32, u32)) {
 async fn screenshots() {
     browse(Duration::from_secs(120), async |window| {
         let demo = tokio::task::spawn_blocking(Demo::start).await.unwrap();
-        let stays = demo.stays().await;
-        let today = Clock::system().now().in_tz("Europe/Madrid").unwrap().date();
-        let dates = |stay: &Value| ["checkIn", "checkOut"].map(|day| stay[day].as_str().unwrap().parse::<Date>().unwrap());
-        let find = |what: &str, is_it: &dyn Fn([Date; 2]) -> bool| {
-            stays.iter().find(|stay| is_it(dates(stay))).unwrap_or_else(|| panic!("no stay of the demo is {what} today"))
-        };
-        let before = demo.page(find("before", &|[check_in, _]| check_in > today)).await;
-        for (name, page) in [
-            ("guest-arrival", demo.page(find("arriving", &|[check_in, _]| check_in == today)).await),
-            ("guest-stay", demo.page(find("there", &|[check_in, check_out]| check_in < today && today < check_out)).await),
-            ("guest-departure", demo.page(find("leaving", &|[_, check_out]| check_out == today)).await),
-            ("guest-after", demo.page(find("over", &|[_, check_out]| check_out < today)).await),
-            ("guest-before", before.clone()),
-        ] {
+        let flat = demo.flat().await;
+        let days = [("after", (-6, -2)), ("departure", (-4, 0)), ("stay", (-1, 3)), ("arrival", (0, 4)), ("before", (1, 5))];
+        for (name, days) in days {
             window.resize(PHONE).await;
             window.prefer(&[("prefers-color-scheme", "light")]).await;
-            window.go(&page).await;
-            write(window, name, PHONE).await;
+            window.go(&demo.page(&flat, days).await).await;
+            write(window, &format!("guest-{name}"), PHONE).await;
         }
         window.prefer(&[("prefers-color-scheme", "dark")]).await;
         write(window, "guest-before-dark", PHONE).await;
