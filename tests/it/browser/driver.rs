@@ -1,4 +1,4 @@
-//! Chromium through its WebDriver: one driver for all tests, two windows at a time.
+//! Chromium through its driver: one driver for all tests, two windows at a time.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::choose_tls_provider;
 
-/// The keys that are no letters, as the WebDriver names them.
+/// The keys that are no letters, as the driver names them.
 pub const TAB: char = '\u{e004}';
 pub const ENTER: char = '\u{e007}';
 pub const SPACE: char = ' ';
@@ -77,7 +77,7 @@ impl Window {
         answer.unwrap_or_else(|error| panic!("the browser refuses {path}: {error}"))
     }
 
-    /// A command of the DevTools protocol.
+    /// A command of the protocol of Chromium's own tools.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
         self.command(Method::POST, "/goog/cdp/execute", json!({ "cmd": command, "params": parameters })).await
     }
