@@ -37,6 +37,14 @@ attack seconds="600" *flags:
 bench:
     cargo build --release && cargo run --release -p bench
 
+# The guest's page in Chromium, judged by axe, which is fetched into target/.
+browser:
+    VESTIBULE_REQUIRE_CHROMIUM=1 VESTIBULE_AXE="$(.ci/axe)" cargo test --test it -- browser::
+
+# Pictures of the guest's page, on each day of a stay, into docs/images: of the demo, by Chromium.
+screenshots:
+    VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test it -- --ignored --exact browser::screenshots::screenshots
+
 # Write openapi.json anew after an operation changed.
 openapi:
     cargo run -- openapi > openapi.json

@@ -4,6 +4,7 @@ mod background;
 mod backup;
 mod bounds;
 mod brandings;
+mod browser;
 mod categories;
 mod checkin;
 mod connections;

@@ -1,0 +1,51 @@
+//! What axe finds on a page (<https://github.com/dequelabs/axe-core>).
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use super::driver::REQUIRED_BY;
+use super::window::Window;
+use crate::support::left_out::leave_out;
+
+/// The text of `axe.min.js`, which the environment names.
+static AXE: LazyLock<Option<String>> = LazyLock::new(|| {
+    let path = std::env::var_os("VESTIBULE_AXE")?;
+    Some(std::fs::read_to_string(Path::new(&path)).unwrap_or_else(|error| panic!("VESTIBULE_AXE, {}: {error}", path.display())))
+});
+
+/// Every rule of levels A and AA, and what is merely good practice.
+const RUN: &str = "
+    const values = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
+    return axe.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] }).then(({ violations }) =>
+        violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, html, any, all, none }) => ({
+            id, help, target: target.join(' '), html: html.slice(0, 160), why: [...any, ...all, ...none].map((check) => check.message).join(' '),
+        }))));
+";
+
+/// Whether there is an axe to run; a test without one is left out.
+pub fn is_there() -> bool {
+    let is_there = AXE.is_some();
+    if !is_there {
+        leave_out("axe-core", "VESTIBULE_AXE names no axe.min.js", REQUIRED_BY);
+    }
+    is_there
+}
+
+/// Puts axe beside the page's own scripts on every page that is opened from now on.
+pub async fn install(window: &Window) {
+    let source = AXE.as_ref().expect("it has been asked whether axe is there");
+    window.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
+}
+
+/// What is wrong with the page as it is now: rule, what it wants, which element, why.
+pub async fn violations(window: &Window) -> Vec<String> {
+    let found = window.run(RUN).await;
+    let text = |violation: &Value, name: &str| violation[name].as_str().unwrap_or_default().to_owned();
+    let said = |violation: &Value| {
+        let [id, help, target, html, why] = ["id", "help", "target", "html", "why"].map(|name| text(violation, name));
+        format!("{id}: {help}\n    at {target}\n    {html}\n    {why}")
+    };
+    found.as_array().unwrap().iter().map(said).collect()
+}

@@ -1,0 +1,195 @@
+//! A flat with everything that a guest's page can show, and a stay for each way in which it can stand.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::house::{House, guest, id, with};
+use crate::support::{App, reservation};
+
+/// Every type of step, in the order in which guests get them.
+const STEP_TYPES: [&str; 12] = [
+    "your_details",
+    "identity_check",
+    "background_check",
+    "other_guests",
+    "authority_reporting",
+    "additional_questions",
+    "document_upload",
+    "agreement",
+    "mandatory_fee",
+    "damage_deposit",
+    "screen_and_protect",
+    "main",
+];
+
+/// How stays lie around the tests' now, the morning of 21 November.
+pub const BEFORE: (&str, &str) = ("2026-12-11", "2026-12-15");
+pub const ARRIVAL_DAY: (&str, &str) = ("2026-11-21", "2026-11-25");
+pub const DURING: (&str, &str) = ("2026-11-19", "2026-11-25");
+pub const DEPARTURE_DAY: (&str, &str) = ("2026-11-18", "2026-11-21");
+pub const AFTER: (&str, &str) = ("2026-11-10", "2026-11-15");
+
+/// The flat, its steps of every type, its manuals.
+pub struct Casa<'a> {
+    pub house: House<'a>,
+    pub steps: Vec<(&'static str, Uuid)>,
+    pub manuals: Vec<Uuid>,
+}
+
+impl<'a> Casa<'a> {
+    pub async fn build(app: &'a App) -> Self {
+        let house = flat(app).await;
+        let mut steps = Vec::new();
+        for step_type in STEP_TYPES {
+            steps.push((step_type, house.step(step_type, asked(&house, step_type).await).await));
+        }
+        let manuals = manuals(&house).await;
+        Self { house, steps, manuals }
+    }
+
+    /// The token of another stay in the flat.
+    pub async fn stay(&self, (check_in, check_out): (&str, &str), more: Value) -> String {
+        let org = &self.house.org;
+        let fields = json!({ "checkIn": check_in, "checkOut": check_out, "adults": 2, "children": 0 });
+        let stay = org.record("reservation", with(with(reservation(Some(self.house.flat)), fields), more)).await;
+        org.stay_token(stay).await
+    }
+
+    /// What the guest interface shows of a stay.
+    pub async fn view(&self, token: &str) -> Value {
+        self.house.org.app.stay(token, "").await.data()
+    }
+
+    /// Answers everything that a stay is asked.
+    pub async fn answer_all(&self, token: &str) {
+        let app = self.house.org.app;
+        for step in self.view(token).await["precheckin"]["steps"].as_array().unwrap() {
+            let path = format!("/steps/{}", step["id"].as_str().unwrap());
+            let saved = guest(app, token, Method::PUT, &path, Some(json!({ "answers": answers(step) }))).await.data();
+            assert_eq!(saved["isComplete"], true, "{step}");
+        }
+    }
+
+    /// The same, and hands it in.
+    pub async fn hand_in(&self, token: &str) {
+        self.answer_all(token).await;
+        guest(self.house.org.app, token, Method::POST, "/submit", None).await.data();
+    }
+}
+
+async fn flat(app: &App) -> House<'_> {
+    let org = app.org_with(json!({ "name": "Casa", "country": "ES", "languages": ["en", "es", "fr", "ar"] })).await;
+    let api = org.key().await;
+    let (group, tag) = (org.group().await, org.tag().await);
+    let flat = json!({
+        "name": "Bright flat by the market", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
+        "address": "Carrer de la Marina 271, 08025 Barcelona", "latitude": 41.405, "longitude": 2.176,
+        "wifiName": "Casa; \"Mar\"", "wifiPassword": "sal y pan 2026", "propertyGroupId": group, "tagIds": [tag],
+    });
+    let flat = org.record("property", flat).await;
+    // Colours on which neither white nor black text is a matter of course.
+    let branding = json!({
+        "name": "Casa Mar", "primaryColor": "#F59E0B", "secondaryColor": "#FDE68A", "textColor": "#F8FAFC",
+        "calloutMessage": "Welcome! We answer from 9:00 to 21:00.",
+    });
+    let branding = api.post("/portal-brandings", branding).await.data();
+    let portal = json!({
+        "name": "Casa", "isDefault": true, "brandingId": branding["id"], "supportEmail": "hello@casa.example", "supportPhone": "93 412 34 56",
+        "supportWhatsapp": "612 34 56 78", "communicationMethod": "whatsapp", "supportNotes": "Call twice, we may be on the roof.",
+        "isSpecialOfferActive": true, "specialOfferType": "Offer", "specialOfferTitle": "Late check-out until 14:00",
+        "specialOfferCtaText": "Ask for it", "specialOfferUrl": "https://casa.example/late", "excludedQuickAccessTypes": [],
+    });
+    let portal = id(&api.post("/portals", portal).await.data()["id"]);
+    let stay = org.reservation(Some(flat)).await;
+    let token = org.stay_token(stay).await;
+    House { org, api, group, tag, flat, portal, stay, token }
+}
+
+/// What a step of a type asks, so that every kind of field is there.
+async fn asked(house: &House<'_>, step_type: &str) -> Value {
+    match step_type {
+        "your_details" => json!({ "requiredGuestFields": [
+            "firstName", "lastName", "email", "phone", "birthDate", "gender", "nationality", "documentType", "documentNumber", "address", "city",
+            "postalCode", "country", "Car plate",
+        ] }),
+        "other_guests" => json!({ "requiredGuestFields": ["firstName", "lastName", "birthDate"] }),
+        "agreement" => json!({
+            "agreementType": "esign_a",
+            "contractTemplateText": "No parties.\nNo noise after ten.\n".repeat(40),
+        }),
+        "additional_questions" => {
+            let text = async |english: &str| house.text(&[("en", english), ("ar", "سؤال")]).await;
+            json!({ "questions": [
+                { "kind": "yes_no", "textMlTextId": text("Will you drive?").await, "isRequired": true },
+                { "kind": "single_select", "textMlTextId": text("Which bed?").await,
+                  "options": [{ "nameMlTextId": text("Double").await }, { "nameMlTextId": text("Twins").await }] },
+                { "kind": "multi_select", "textMlTextId": text("What shall we prepare?").await,
+                  "options": [{ "nameMlTextId": text("Crib").await }, { "nameMlTextId": text("High chair").await }] },
+                { "kind": "free_form_input", "textMlTextId": text("When do you arrive?").await, "isRequired": true },
+            ] })
+        }
+        "damage_deposit" => {
+            house.org.record("damage_waiver", json!({ "name": "Peace of mind", "priceCents": 1900 })).await;
+            json!({
+                "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30000, "isDamageWaiverEnabled": true, "damageWaiverMinLos": 0,
+                "damageWaiverCapCents": 150_000, "damageWaiverPricingBasis": "per_stay",
+            })
+        }
+        _ => json!({}),
+    }
+}
+
+async fn manuals(house: &House<'_>) -> Vec<Uuid> {
+    let prose = "## Bins\n\nTake them *down*, see [the map](https://map.example).\n\n1. Glass\n2. Paper\n\n| Day | Bin |\n|---|---|\n| Monday | Glass |\n\n\
+        `aVeryLongWordThatDoesNotEndBeforeTheScreenOfASmallPhoneDoesSoThatItHasToBeBrokenSomewhere`";
+    let heading = house.api.post("/portal-manual-categories", json!({ "title": "At home" })).await.data()["id"].clone();
+    let mut manuals = Vec::new();
+    for fields in [
+        json!({ "title": "The door", "iconName": "key-round", "description": "Turn left. The code is **4711#**." }),
+        json!({ "title": "Wi-Fi", "iconName": "wifi", "description": "Fibre." }),
+        json!({ "title": "Leaving", "iconName": "log-out", "description": "Leave the keys on the table." }),
+        json!({ "title": "Bins", "iconName": "trash-2", "description": prose, "manualCategoryId": heading }),
+        json!({ "title": "Oven", "iconName": "cooking-pot", "description": "# It is hot", "manualCategoryId": heading, "videoUrl": "https://video.example/1" }),
+        json!({ "title": "Be kind", "manualCategoryId": heading }),
+    ] {
+        let fields = with(json!({ "nickname": "for the team", "isActive": true, "propertyId": house.flat }), fields);
+        manuals.push(id(&house.api.post("/portal-manuals", fields).await.data()["id"]));
+    }
+    manuals
+}
+
+/// What completes a step, of its view.
+fn answers(step: &Value) -> Value {
+    let person = || {
+        let fields = step["requiredFields"].as_array().into_iter().flatten().map(|name| name.as_str().unwrap());
+        let value = |name: &str| match name {
+            "email" => "ada@example.com",
+            "phone" => "+34612345678",
+            "birthDate" => "1985-03-27",
+            "gender" => "female",
+            "nationality" | "country" => "ES",
+            "documentType" => "passport",
+            _ => "Ada",
+        };
+        fields.map(|name| (name.to_owned(), json!(value(name)))).collect::<serde_json::Map<_, _>>()
+    };
+    match step["stepType"].as_str().unwrap() {
+        "your_details" => json!(person()),
+        "other_guests" => json!({ "guests": [person()] }),
+        "agreement" => json!({ "isAccepted": true, "signedName": "Ada L" }),
+        "damage_deposit" => json!({ "choice": "deposit" }),
+        "additional_questions" => {
+            let answer = |question: &Value| match question["options"].as_array().and_then(|options| options.first()) {
+                Some(option) => json!({ "optionIds": [option["id"]] }),
+                None => json!({ "text": "At noon" }),
+            };
+            let questions = step["questions"].as_array().unwrap().iter();
+            questions
+                .map(|question| (question["id"].as_str().unwrap().to_owned(), answer(question)))
+                .collect::<serde_json::Map<_, _>>()
+                .into()
+        }
+        _ => json!({ "isConfirmed": true }),
+    }
+}

@@ -1,0 +1,188 @@
+//! Every state of the page, on a phone and a desktop, light and dark, in three languages and one that is read from the right:
+//! nothing that axe minds, nothing wider than the narrowest screen, nothing that the console minds, nothing asked of strangers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::axe;
+use super::casa::{AFTER, ARRIVAL_DAY, BEFORE, Casa, DEPARTURE_DAY, DURING};
+use super::driver::browse;
+use super::window::{DESKTOP, NARROWEST, PHONE, Window};
+use crate::support::App;
+
+const DEADLINE: Duration = Duration::from_secs(300);
+
+/// What sticks out of the page, the innermost first.
+const STICKS_OUT: &str = "
+    if (document.scrollingElement.scrollWidth <= innerWidth) return [];
+    const isOut = (box) => box.right > innerWidth + 1 || box.left < -1;
+    return [...document.querySelectorAll('body *')].filter((it) => isOut(it.getBoundingClientRect())).reverse().slice(0, 3)
+        .map((it) => it.outerHTML.slice(0, 120));
+";
+
+/// Sends the form of a step with nothing in it, past what the browser would say to that.
+const SEND_NOTHING: &str = "
+    const form = document.querySelector('main form');
+    for (const it of form.elements) {
+        if (['checkbox', 'radio'].includes(it.type)) it.checked = false;
+        else if (it.localName !== 'button' && it.type !== 'hidden') it.value = '';
+    }
+    HTMLFormElement.prototype.submit.call(form);
+";
+
+/// A state of the page, and where it is.
+struct Scene {
+    name: String,
+    /// Below `/stay/`.
+    path: String,
+    /// Whether its form is sent with nothing in it, and the page is what comes of that.
+    is_refused: bool,
+}
+
+impl Scene {
+    fn new(name: &str, path: impl Into<String>) -> Self {
+        Self { name: name.into(), path: path.into(), is_refused: false }
+    }
+
+    /// What is none of the page's doing: that the address of a page which is to be 404 or 400 is.
+    fn is_to_be_refused(&self) -> bool {
+        self.is_refused || self.name.starts_with("no such")
+    }
+}
+
+async fn scenes(casa: &Casa<'_>) -> Vec<Scene> {
+    let mut scenes = Vec::new();
+    for (name, dates) in [("arrival day", ARRIVAL_DAY), ("during", DURING), ("departure day", DEPARTURE_DAY), ("after", AFTER)] {
+        scenes.push(Scene::new(name, casa.stay(dates, json!({})).await));
+    }
+    scenes.push(Scene::new("cancelled", casa.stay(BEFORE, json!({ "status": "cancelled" })).await));
+    let token = casa.stay(BEFORE, json!({})).await;
+    scenes.push(Scene::new("before", &token));
+    for (step_type, step) in &casa.steps {
+        scenes.push(Scene::new(step_type, format!("{token}/steps/{step}")));
+        if ["your_details", "other_guests", "additional_questions", "agreement", "damage_deposit"].contains(step_type) {
+            let name = format!("{step_type}, refused");
+            scenes.push(Scene { is_refused: true, ..Scene::new(&name, format!("{token}/steps/{step}")) });
+        }
+    }
+    scenes.push(Scene::new("review", format!("{token}/review")));
+    scenes.push(Scene::new("messages", format!("{token}/messages")));
+    scenes.push(Scene { is_refused: true, ..Scene::new("messages, refused", format!("{token}/messages")) });
+    for manual in &casa.manuals {
+        scenes.push(Scene::new("manual", format!("{token}/manuals/{manual}")));
+    }
+    let nobodys = crate::support::new_id();
+    scenes.push(Scene::new("no such stay", "nonsense"));
+    scenes.push(Scene::new("no such step", format!("{token}/steps/{nobodys}")));
+    scenes.push(Scene::new("no such manual", format!("{token}/manuals/{nobodys}")));
+    for (name, is_reviewed) in [("in review", true), ("approved", false)] {
+        casa.house.update_portal(casa.house.portal, json!({ "isManualReviewEnabled": is_reviewed })).await;
+        let token = casa.stay(BEFORE, json!({})).await;
+        casa.hand_in(&token).await;
+        scenes.push(Scene::new(name, &token));
+        scenes.push(Scene::new(&format!("{name}, reviewed"), format!("{token}/review")));
+        for (step_type, step) in &casa.steps {
+            scenes.push(Scene::new(&format!("{name}, {step_type}"), format!("{token}/steps/{step}")));
+        }
+    }
+    scenes
+}
+
+/// What was found, and where.
+#[derive(Default)]
+struct Found(BTreeMap<String, BTreeSet<String>>);
+
+impl Found {
+    fn add(&mut self, what: impl Into<String>, place: &str) {
+        self.0.entry(what.into()).or_default().insert(place.to_owned());
+    }
+
+    fn report(&self) -> String {
+        let mut report = String::new();
+        for (what, places) in &self.0 {
+            let some: Vec<&str> = places.iter().take(4).map(String::as_str).collect();
+            writeln!(report, "{what}\n    in {} places: {}", places.len(), some.join("; ")).unwrap();
+        }
+        report
+    }
+}
+
+async fn look(window: &Window, app: &App, scene: &Scene, language: &str, found: &mut Found) {
+    let name = format!("{} ({language})", scene.name);
+    window.resize(PHONE).await;
+    window.go(&format!("{}/stay/{}?language={language}", app.base, scene.path)).await;
+    if scene.is_refused {
+        window.leaves(async { drop(window.run(SEND_NOTHING).await) }).await;
+    }
+    // Of a stay that nobody knows, nobody knows the language.
+    if scene.name != "no such stay" {
+        let shown = window.run("return document.documentElement.lang + ' ' + document.documentElement.dir").await;
+        let direction = if language == "ar" { "rtl" } else { "ltr" };
+        if shown != format!("{language} {direction}") {
+            found.add(format!("language and direction are {shown}"), &name);
+        }
+    }
+    for (device, size) in [("phone", PHONE), ("desktop", DESKTOP)] {
+        window.resize(size).await;
+        for scheme in ["light", "dark"] {
+            window.prefer(&[("prefers-color-scheme", scheme)]).await;
+            for violation in axe::violations(window).await {
+                found.add(violation, &format!("{name} {device} {scheme}"));
+            }
+        }
+    }
+    window.resize(NARROWEST).await;
+    for wide in window.run(STICKS_OUT).await.as_array().unwrap() {
+        found.add(format!("sticks out at {} px: {}", NARROWEST.0, wide.as_str().unwrap()), &name);
+    }
+    for complaint in window.complaints().await {
+        if !(scene.is_to_be_refused() && complaint.contains("the server responded with a status of 40")) {
+            found.add(format!("console: {}", complaint.replace(&app.base, "")), &name);
+        }
+    }
+    for address in window.requests().await {
+        if !address.starts_with(&app.base) && !address.starts_with("data:") {
+            found.add(format!("asks {address}"), &name);
+        }
+    }
+}
+
+async fn is_sound_in(language: &str) {
+    if !axe::is_there() {
+        return;
+    }
+    browse(DEADLINE, async |window| {
+        let app = App::on_sqlite(&[]).await;
+        let casa = Casa::build(&app).await;
+        axe::install(window).await;
+        let mut found = Found::default();
+        for scene in scenes(&casa).await {
+            look(window, &app, &scene, language, &mut found).await;
+        }
+        assert!(found.0.is_empty(), "{} kinds of things are wrong:\n{}", found.0.len(), found.report());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_english() {
+    is_sound_in("en").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_spanish() {
+    is_sound_in("es").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_french() {
+    is_sound_in("fr").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_arabic() {
+    is_sound_in("ar").await;
+}

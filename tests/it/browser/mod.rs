@@ -1,0 +1,14 @@
+//! The guest's page in a real Chromium (contract: The guest's page).
+//!
+//! They run where `chromium` and `chromedriver` are found, those that judge by axe where `VESTIBULE_AXE` names its file as well;
+//! `VESTIBULE_REQUIRE_CHROMIUM=1` makes it a failure that they are not.
+
+mod axe;
+mod casa;
+mod conduct;
+mod driver;
+mod keyboard;
+mod matrix;
+mod offline;
+mod screenshots;
+mod window;

@@ -1,0 +1,49 @@
+//! The page without a connection: at the door of the flat, where there may be none.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::casa::Casa;
+use super::driver::browse;
+use super::window::{PHONE, Window};
+use crate::support::App;
+
+const DEADLINE: Duration = Duration::from_secs(90);
+
+/// A stay that has begun by the tests' clock and is not over by the browser's, whose worker has this machine's.
+const NOW_AND_THEN: (&str, &str) = ("2026-11-21", "2099-01-01");
+
+/// Whether the worker holds the page and answers for it.
+const IS_KEPT: &str = "
+    return caches.match(location.pathname).then((copy) => Boolean(copy && navigator.serviceWorker.controller));
+";
+
+async fn shows(window: &Window, text: &str) -> bool {
+    window.text().await.contains(text)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_door_code_is_there_without_a_connection() {
+    browse(DEADLINE, async |window| {
+        let app = App::on_sqlite(&[]).await;
+        let casa = Casa::build(&app).await;
+        let page = format!("{}/stay/{}", app.base, casa.stay(NOW_AND_THEN, json!({})).await);
+        let door = casa.manuals[0];
+        drop(casa);
+        window.resize(PHONE).await;
+        window.go(&page).await;
+        assert!(shows(window, "4711#").await, "it is open on the day of arrival");
+        let notice = "return [...document.querySelectorAll('[role=status]')].map((it) => it.innerText.trim()).filter(Boolean).join()";
+        assert_eq!(window.run(notice).await, "");
+        window.until("the page is kept", IS_KEPT).await;
+        let App { server, .. } = app;
+        server.stop().await;
+        window.reload().await;
+        assert!(shows(window, "4711#").await, "{}", window.text().await);
+        assert_ne!(window.run(notice).await, "", "it says how old it is");
+        window.go(&format!("{page}/manuals/{door}")).await;
+        assert!(shows(window, "4711#").await, "an address that was never opened: {}", window.text().await);
+    })
+    .await;
+}

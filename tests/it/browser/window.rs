@@ -1,0 +1,226 @@
+//! A window of Chromium: what a person does in it, and what can be seen of it.
+
+use std::time::{Duration, Instant};
+
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+
+use crate::support::choose_tls_provider;
+
+/// The keys that are no letters, as the driver names them.
+pub const TAB: char = '\u{e004}';
+pub const ENTER: char = '\u{e007}';
+pub const SPACE: char = ' ';
+pub const DOWN: char = '\u{e015}';
+
+/// A phone, a desktop, and the narrowest there is: CSS pixels.
+pub const PHONE: (u32, u32) = (390, 844);
+pub const DESKTOP: (u32, u32) = (1280, 900);
+pub const NARROWEST: (u32, u32) = (320, 640);
+
+/// How long anything may take that is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What stands in the focus.
+const FOCUSED: &str = include_str!("focused.js");
+
+/// A session of the driver, with one window.
+pub struct Window {
+    http: Client,
+    session: String,
+}
+
+impl Window {
+    pub(super) async fn open(driver: &str) -> Self {
+        choose_tls_provider();
+        // A command waits for a page, which has its own deadline.
+        let http = Client::builder().timeout(PATIENCE * 2).no_proxy().build().unwrap();
+        let patience = PATIENCE.as_millis();
+        let flags = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-breakpad",
+            "--disable-extensions",
+            "--disable-background-networking",
+            "--hide-scrollbars",
+            "--lang=en-US",
+        ];
+        let capabilities = json!({
+            "timeouts": { "pageLoad": patience, "script": patience },
+            "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
+            "goog:chromeOptions": { "args": flags },
+        });
+        let mut window = Self { http, session: format!("{driver}/session") };
+        let session = window.command(Method::POST, "", json!({ "capabilities": { "alwaysMatch": capabilities } })).await;
+        window.session = format!("{driver}/session/{}", session["sessionId"].as_str().unwrap());
+        window
+    }
+
+    pub(super) async fn close(self) {
+        self.tried(Method::DELETE, "", Value::Null).await.ok();
+    }
+
+    async fn tried(&self, method: Method, path: &str, body: Value) -> Result<Value, String> {
+        let request = self.http.request(method.clone(), format!("{}{path}", self.session));
+        let request = if method == Method::POST { request.json(&body) } else { request };
+        let response = request.send().await.map_err(|error| error.to_string())?;
+        let is_done = response.status().is_success();
+        let mut answer: Value = response.json().await.map_err(|error| error.to_string())?;
+        let value = answer["value"].take();
+        if is_done { Ok(value) } else { Err(format!("{}: {}", value["error"], value["message"])) }
+    }
+
+    async fn command(&self, method: Method, path: &str, body: Value) -> Value {
+        let answer = self.tried(method, path, body).await;
+        answer.unwrap_or_else(|error| panic!("the browser refuses {path}: {error}"))
+    }
+
+    /// A command of the protocol of Chromium's own tools.
+    pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
+        self.command(Method::POST, "/goog/cdp/execute", json!({ "cmd": command, "params": parameters })).await
+    }
+
+    /// Opens an address, and waits until it is there.
+    pub async fn go(&self, address: &str) {
+        self.command(Method::POST, "/url", json!({ "url": address })).await;
+    }
+
+    pub async fn reload(&self) {
+        self.command(Method::POST, "/refresh", json!({})).await;
+    }
+
+    /// What a script returns, or what its promise comes to. It runs where the page's own scripts may not.
+    pub async fn run(&self, script: &str) -> Value {
+        self.command(Method::POST, "/execute/sync", json!({ "script": script, "args": [] })).await
+    }
+
+    /// Waits until a script returns true.
+    pub async fn until(&self, what: &str, script: &str) {
+        let began = Instant::now();
+        loop {
+            // Between two pages there is none to ask.
+            let answer = self.tried(Method::POST, "/execute/sync", json!({ "script": script, "args": [] })).await;
+            if answer.as_ref().is_ok_and(|answer| answer == true) {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "{what}: {answer:?} at {}", self.path().await);
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+    }
+
+    /// Does what leads to another page, and waits until that one is there.
+    pub async fn leaves(&self, act: impl Future<Output = ()>) {
+        self.run("window.isLeft = true").await;
+        act.await;
+        self.until("another page", "return !window.isLeft && document.readyState === 'complete'").await;
+    }
+
+    /// Path and query of where it is.
+    pub async fn path(&self) -> String {
+        let address = self.command(Method::GET, "/url", Value::Null).await;
+        let address: reqwest::Url = address.as_str().unwrap().parse().unwrap();
+        address.query().map_or_else(|| address.path().to_owned(), |query| format!("{}?{query}", address.path()))
+    }
+
+    /// The text that is seen.
+    pub async fn text(&self) -> String {
+        self.run("return document.body.innerText").await.as_str().unwrap().to_owned()
+    }
+
+    /// Presses keys, one after the other.
+    pub async fn types(&self, keys: &str) {
+        let pressed = |key: char| [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })];
+        let actions: Vec<Value> = keys.chars().flat_map(pressed).collect();
+        self.acts(json!({ "type": "key", "id": "keys", "actions": actions })).await;
+    }
+
+    pub async fn press(&self, key: char) {
+        self.types(&key.to_string()).await;
+    }
+
+    /// What stands in the focus, as `focused.js` has it.
+    pub async fn focused(&self) -> Value {
+        self.run(FOCUSED).await
+    }
+
+    /// Presses Tab until the focus is where it is wanted, which it has to be somewhere on the page.
+    pub async fn tabs_to(&self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+        let mut passed = Vec::new();
+        for _ in 0..150 {
+            self.press(TAB).await;
+            let focused = self.focused().await;
+            if is_it(&focused) {
+                return focused;
+            }
+            passed.push(focused["is"].clone());
+        }
+        panic!("no {what} is reached by Tab at {}, but {passed:?}", self.path().await);
+    }
+
+    /// Two clicks in quick succession on what a selector finds first.
+    pub async fn double_clicks(&self, selector: &str) {
+        let element = self.command(Method::POST, "/element", json!({ "using": "css selector", "value": selector })).await;
+        let (down, up) = (json!({ "type": "pointerDown", "button": 0 }), json!({ "type": "pointerUp", "button": 0 }));
+        let there = json!({ "type": "pointerMove", "duration": 0, "origin": element, "x": 0, "y": 0 });
+        let actions = json!([there, down, up, down, up]);
+        self.acts(json!({ "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" }, "actions": actions })).await;
+    }
+
+    async fn acts(&self, source: Value) {
+        self.command(Method::POST, "/actions", json!({ "actions": [source] })).await;
+    }
+
+    /// How much there is to see at once.
+    pub async fn resize(&self, (width, height): (u32, u32)) {
+        self.scaled((width, height), 1.0).await;
+    }
+
+    /// The same, with so many of the screen's own pixels to one of CSS.
+    pub async fn scaled(&self, (width, height): (u32, u32), scale: f64) {
+        let screen = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false });
+        self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
+    }
+
+    /// What the person prefers, as media queries name it, and nothing else.
+    pub async fn prefer(&self, features: &[(&str, &str)]) {
+        let features: Vec<Value> = features.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+        self.devtools("Emulation.setEmulatedMedia", json!({ "media": "", "features": features })).await;
+    }
+
+    /// As it would be printed.
+    pub async fn on_paper(&self) {
+        self.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" })).await;
+    }
+
+    /// The pages that are opened from now on run no scripts of their own.
+    pub async fn without_scripts(&self) {
+        self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
+    }
+
+    /// What is seen of the page, as a PNG in base64.
+    pub async fn picture(&self) -> String {
+        self.command(Method::GET, "/screenshot", Value::Null).await.as_str().unwrap().to_owned()
+    }
+
+    /// The errors that the console has got since it was last asked.
+    pub async fn complaints(&self) -> Vec<String> {
+        let entries = self.log("browser").await;
+        let errors = entries.iter().filter(|entry| entry["level"] == "SEVERE");
+        errors.map(|entry| entry["message"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// What pages have asked for since this was last asked.
+    pub async fn requests(&self) -> Vec<String> {
+        let entries = self.log("performance").await;
+        let events = entries.iter().map(|entry| serde_json::from_str::<Value>(entry["message"].as_str().unwrap()).unwrap());
+        let asked = events.filter(|event| event["message"]["method"] == "Network.requestWillBeSent");
+        asked.map(|event| event["message"]["params"]["request"]["url"].as_str().unwrap().to_owned()).collect()
+    }
+
+    async fn log(&self, kind: &str) -> Vec<Value> {
+        let entries = self.command(Method::POST, "/se/log", json!({ "type": kind })).await;
+        entries.as_array().unwrap().clone()
+    }
+}
