@@ -26,6 +26,11 @@ static SAFE: LazyLock<Builder<'static>> = LazyLock::new(|| {
     builder
 });
 
+/// The greatest heading of a manual.
+const FIRST_HEADING: u32 = 3;
+/// The least heading that there is.
+const LAST_HEADING: u32 = 6;
+
 /// Markdown as HTML. What is not on the list of harmless tags and attributes is left out; nothing where nothing is left.
 pub(super) fn to_html(text: &str) -> Option<String> {
     let html = SAFE.clean(&comrak::markdown_to_html(text, &OPTIONS)).to_string();
@@ -38,17 +43,33 @@ fn is_something(html: &str) -> bool {
     html.contains("<img") || html.contains("<hr") || texts.into_iter().any(|text| !text.trim().is_empty())
 }
 
-/// HTML whose headings begin with the third: above them stand those of the page and of the manual's category.
+/// HTML whose headings begin with the third, whichever they were written with, and go down by one at a time: above them stand
+/// those of the page and of the manual's category, and whoever listens to them misses none.
 ///
 /// It has been cleaned, so that a tag is written in one way, and what is no tag has no `<`, but in an attribute, where this
 /// changes a title's wording at the most.
 fn below_two_headings(html: &str) -> String {
-    let mut html = html.to_owned();
-    for level in (1..=6).rev() {
-        let lower = (level + 2).min(6);
-        html = html.replace(&format!("<h{level}"), &format!("<h{lower}")).replace(&format!("</h{level}>"), &format!("</h{lower}>"));
+    let mut headed = String::with_capacity(html.len());
+    let (mut first, mut current) = (None, FIRST_HEADING - 1);
+    for (place, part) in html.split('<').enumerate() {
+        if place > 0 {
+            headed.push('<');
+        }
+        let (slash, tag) = part.strip_prefix('/').map_or(("", part), |tag| ("/", tag));
+        let level = tag.strip_prefix('h').and_then(|rest| rest.chars().next()).and_then(|digit| digit.to_digit(10)).filter(|_| place > 0);
+        let Some(level) = level else {
+            headed.push_str(part);
+            continue;
+        };
+        if slash.is_empty() {
+            let below = level.saturating_sub(*first.get_or_insert(level));
+            current = (FIRST_HEADING + below).min(current + 1).min(LAST_HEADING);
+        }
+        headed.push_str(slash);
+        headed.push_str(&format!("h{current}"));
+        headed.push_str(&tag[2..]);
     }
-    html
+    headed
 }
 
 /// A text as HTML that shows it as it is, line by line.
@@ -78,6 +99,10 @@ mod tests {
         let headings = to_html("# One\n## Two\n### Three\n##### Five\n\n<h1>Raw</h1>").unwrap();
         for heading in ["<h3>One</h3>", "<h4>Two</h4>", "<h5>Three</h5>", "<h6>Five</h6>", "<h3>Raw</h3>"] {
             assert!(headings.contains(heading), "{heading} is not in {headings}");
+        }
+        let gaps = to_html("## One\n##### Two\n# Three\n#### Four").unwrap();
+        for heading in ["<h3>One</h3>", "<h4>Two</h4>", "<h3>Three</h3>", "<h4>Four</h4>"] {
+            assert!(gaps.contains(heading), "{heading} in {gaps}");
         }
     }
 

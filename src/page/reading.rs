@@ -1,5 +1,7 @@
 //! What there is to read: the manuals of a page, and one by itself.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use engine::error::{Error, Result};
 
@@ -26,6 +28,8 @@ pub struct Card<'v> {
     pub is_open: bool,
     /// The manual by itself.
     pub href: String,
+    /// What is written in it.
+    pub html: Option<Cow<'v, str>>,
     pub wifi: Option<WifiCard<'v>>,
 }
 
@@ -89,9 +93,20 @@ pub fn render(shown: &Shown, manual: &Manual) -> Result<String> {
         has_body: false,
         is_open: true,
         href: String::new(),
+        html: None,
         wifi: None,
     });
+    let html = card.html.map(|html| Cow::from(raised(&html)));
+    let card = Card { html, ..card };
     ManualPage { frame: Frame::of(shown, Some(title)), card }.render().map_err(Error::internal)
+}
+
+/// Headings a step further up, where no category stands above them.
+fn raised(html: &str) -> String {
+    (3..=6).fold(html.to_owned(), |html, level| {
+        let upper = level - 1;
+        html.replace(&format!("<h{level}"), &format!("<h{upper}")).replace(&format!("</h{level}>"), &format!("</h{upper}>"))
+    })
 }
 
 /// A manual on a page; nothing for one that has neither a title nor anything in it.
@@ -107,7 +122,8 @@ pub fn card<'v>(manual: &'v Manual, shown: &Shown, is_open: bool) -> Option<Card
         qr: if shown.is_preview { None } else { code(wifi) },
     });
     let icon = manual.icon_name.as_deref().and_then(icons::svg);
-    Some(Card { manual, title, icon, has_body, is_open, href: shown.links.manual(manual.id), wifi })
+    let html = manual.description_html.as_deref().map(Cow::from);
+    Some(Card { manual, title, icon, has_body, is_open, href: shown.links.manual(manual.id), html, wifi })
 }
 
 /// What stands under each heading, but for what is somewhere else on the page.

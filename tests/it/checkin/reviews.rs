@@ -361,10 +361,15 @@ on_both! {
         house.answer(step, json!({ "isAccepted": true })).await.data();
         house.submit().await.data();
         request(&house.api, house.stay, "Read it again.", &[step]).await.data();
-        let page = async || app.http.get(format!("{}/stay/{}?language=fr", app.base, house.token)).send().await.unwrap().text().await.unwrap();
-        assert!(page().await.contains("Modifications demandées"));
-        assert!(page().await.contains("/submit"));
+        let page = async |path: &str| {
+            let address = format!("{}/stay/{}{path}?language=fr", app.base, house.token);
+            app.http.get(address).send().await.unwrap().text().await.unwrap()
+        };
+        let home = page("").await;
+        assert!(home.contains("Modifications demandées") && home.contains("Read it again."), "{home}");
+        assert!(page("/review").await.contains("/submit"));
         house.submit().await.data();
-        assert!(!page().await.contains("/submit"));
+        let (home, review) = (page("").await, page("/review").await);
+        assert!(!home.contains("Read it again.") && !review.contains("/submit"), "{home}{review}");
     }
 }

@@ -145,7 +145,8 @@ on_both! {
             house.answer(*step, json!({ "isConfirmed": true })).await.data();
         }
         let after = statements().await;
-        assert!(after <= before && after <= 4, "{before}, {after}");
+        // One of them reads files, since a step takes some.
+        assert!(after <= before && after <= 5, "{before}, {after}");
     }
 }
 
