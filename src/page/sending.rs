@@ -55,9 +55,11 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
     };
     let Some(step) = visit.named("stepId").and_then(|id| shown.step(id)) else { return no_step(visit, &shown) };
     let fields = read_form(&visit.headers, body).await;
+    if shown.is_preview {
+        return of_step(visit, &shown, step, 403, fields, Faults::default(), Some(shown.words.preview.forms));
+    }
     let filled = match fields.as_deref().map(|fields| form::filled(step, fields)) {
-        Some(Ok(filled)) if !shown.is_preview => filled,
-        Some(Ok(_)) => return of_step(visit, &shown, step, 403, fields, Faults::default(), Some(shown.words.preview.forms)),
+        Some(Ok(filled)) => filled,
         Some(Err(faults)) => return of_step(visit, &shown, step, 400, fields, faults, None),
         None => return of_step(visit, &shown, step, 400, None, Faults::default(), Some(shown.words.errors.not_saved)),
     };
@@ -151,8 +153,8 @@ async fn write(mut visit: Visit, body: Body) -> Sent {
     };
     let fields = read_form(&visit.headers, body).await;
     let input = match fields.as_deref().map(form::message) {
-        Some(Ok(input)) if !shown.is_preview => Ok(Value::Object(input)),
-        Some(Ok(_)) => Err((403, Faults::default(), Some(shown.words.preview.forms), None)),
+        _ if shown.is_preview => Err((403, Faults::default(), Some(shown.words.preview.forms), None)),
+        Some(Ok(input)) => Ok(Value::Object(input)),
         Some(Err(faults)) => Err((400, faults, None, None)),
         None => Err((400, Faults::default(), Some(shown.words.errors.message), None)),
     };

@@ -9,11 +9,11 @@ use vestibule::server::offline;
 
 use crate::erasure::furnish;
 use crate::support::house::House;
-use crate::support::{Answer, Api, App, on_both, serve_flags};
+use crate::support::{Answer, Api, App, new_id, on_both, serve_flags};
 
 /// What is stored as a document, and one as release 0.1.0 wrote it, or the first that had such documents: its table, of a record
 /// with its kind.
-const DOCUMENTS: [(&str, &str); 22] = [
+const DOCUMENTS: [(&str, &str); 23] = [
     ("organization", include_str!("fixtures/0.1.0/organization.json")),
     ("api_key", include_str!("fixtures/0.1.0/api_key.json")),
     ("member", include_str!("fixtures/0.1.0/member.json")),
@@ -23,6 +23,7 @@ const DOCUMENTS: [(&str, &str); 22] = [
     ("precheck_step", include_str!("fixtures/0.1.0/precheck_step.json")),
     ("precheck_answer", include_str!("fixtures/0.1.0/precheck_answer.json")),
     ("step_progress", r#"{ "status": "pending", "message": "Soon." }"#),
+    ("guest_file", r#"{ "name": "id.pdf", "contentType": "application/pdf", "size": 4, "documentType": "passport" }"#),
     ("precheckin", r#"{ "decidedAt": "2026-11-21T09:30:00.000Z", "decidedBy": "key", "message": "Again?", "keptStepIds": [] }"#),
     ("manual", include_str!("fixtures/0.1.0/manual.json")),
     ("webhook_subscription", include_str!("fixtures/0.1.0/webhook_subscription.json")),
@@ -110,6 +111,12 @@ impl<'a> Scene<'a> {
             app.query(text, vec![house.org.id.into()], |row| row.get(0)).await[0]
         };
         let (step, subscription) = (first("precheck_step").await, first("webhook_subscription").await);
+        let file = "insert into guest_file (organization_id, id, reservation_id, step_id, key, created_at, due_at, doc)
+            values (?1, ?2, ?3, ?4, 'key', ?5, ?5, ?6)";
+        let now: jiff::Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
+        let of_file =
+            vec![house.org.id.into(), new_id().into(), house.stay.into(), step.into(), now.into(), Sql::json(&json!({})).unwrap()];
+        app.change(file.into(), of_file).await;
         let preview = house.api.post(&format!("/portals/{}/preview", house.portal), json!({})).await.data();
         let preview = preview["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         Self { house, connected, step, subscription, review, preview }
@@ -157,6 +164,7 @@ impl<'a> Scene<'a> {
                 vec![(public, "/precheck-steps".into()), (public, format!("/precheck-steps/{step}")), handed_in, explained, view]
             }
             "precheck_answer" => vec![handed_in, reviewed, view],
+            "guest_file" => vec![handed_in, reviewed, view],
             "step_progress" => vec![handed_in, view],
             "precheckin" => vec![handed_in, reviewed, (public, "/precheckin-submissions".into()), view],
             "manual" => vec![(public, "/portal-manuals".into()), (public, format!("/properties/{flat}/portal-manuals")), explained, view],

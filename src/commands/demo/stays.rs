@@ -48,7 +48,7 @@ async fn submit(platform: &Local<'_>, at: &[(&str, &str)], reservation: &Value) 
 fn answers(step: &Value, name: &Value) -> Value {
     match step["stepType"].as_str().unwrap_or_default() {
         "your_details" => json!({
-            "firstName": name, "lastName": "Riera", "email": "guest@barcelona-flats.example", "phone": "+34 612 34 56 7",
+            "firstName": name, "lastName": "Riera", "email": "guest@barcelona-flats.example", "phone": "+34 612 34 56 78",
         }),
         "other_guests" => json!({ "guests": [{ "firstName": "Max", "lastName": "Riera", "birthDate": "1988-05-17" }] }),
         "agreement" => json!({ "isAccepted": true, "signedName": format!("{} Riera", name.as_str().unwrap_or_default()) }),

@@ -36,13 +36,12 @@ store::statements! {
 pub(crate) const REMOVALS: Bell = Bell("file_removals");
 
 /// What is kept of a file beside its row.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(super) struct About {
     pub name: String,
     pub content_type: String,
     pub size: u64,
-    #[serde(default)]
     pub document_type: Option<String>,
 }
 
