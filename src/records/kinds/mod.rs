@@ -1,6 +1,6 @@
 //! What records hold, a declaration a kind.
 //!
-//! A field is declared once, by [`record!`]: the line above it is its description in the published document, its type is what
+//! A field is declared once, by `record!`: the line above it is its description in the published document, its type is what
 //! sync holds it against, and where a rule reads it, it says as what. The types are in [`values`]; some of them say more than
 //! what a field looks like: which record it names, or that no read returns it.
 
@@ -75,7 +75,7 @@ pub use tasks::{Task, TaskStatus};
 pub(super) use values::{NAMES, WITHHELD};
 pub use workflows::{Workflow, WorkflowNode, WorkflowStepRun};
 
-/// Something whose fields are declared by [`record!`].
+/// Something whose fields are declared by `record!`.
 pub(super) trait Declared {
     /// The JSON Schema of all its fields, with the marks of [`values`].
     fn schema(generator: &mut SchemaGenerator) -> Schema;

@@ -1,14 +1,12 @@
 //! What guests said of their stay.
 
-use std::collections::BTreeMap;
-
 use engine::moment::Moment;
 use serde::Serialize;
 use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::FLAT;
-use super::values::{AtMost, LongText, OneOf, PropertyId, Rating, ReservationId, Withheld};
+use super::values::{AtMost, ByName, LongText, OneOf, PropertyId, Rating, ReservationId, Withheld};
 
 record! {
     /// What a guest said of a stay.
@@ -24,7 +22,7 @@ record! {
         /// The rating as a whole, from 1 to 5; null where none was given.
         overall_rating: Option<Rating>;
         /// A rating from 1 to 5 for each category, by its name; null where none was given.
-        category_ratings: Option<BTreeMap<String, Option<Rating>>>;
+        category_ratings: Option<ByName<Rating>>;
         /// What the guest wrote for everyone, up to 20,000 characters.
         public_text: Option<LongText>;
         /// What the guest wrote for the host alone, up to 20,000 characters. Returned only to those who hold `view_analytics`.

@@ -157,6 +157,13 @@ impl<const MOST: usize, T: JsonSchema> JsonSchema for AtMost<MOST, T> {
     inline!(generator, json_schema!({ "type": "array", "items": T::json_schema(generator), "maxItems": MOST }));
 }
 
+/// One for each name, or null.
+pub(super) struct ByName<T>(PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for ByName<T> {
+    inline!(generator, json_schema!({ "type": "object", "additionalProperties": Option::<T>::json_schema(generator) }));
+}
+
 /// A part that is declared as records are.
 pub(super) struct Part<T>(PhantomData<T>);
 
