@@ -65,9 +65,7 @@ fn below_two_headings(html: &str) -> String {
             let below = level.saturating_sub(*first.get_or_insert(level));
             current = (FIRST_HEADING + below).min(current + 1).min(LAST_HEADING);
         }
-        headed.push_str(slash);
-        headed.push_str(&format!("h{current}"));
-        headed.push_str(&tag[2..]);
+        headed.extend([slash, "h", &current.to_string(), &tag[2..]]);
     }
     headed
 }

@@ -116,7 +116,7 @@ impl<'a> Scene<'a> {
         let now: jiff::Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
         let of_file =
             vec![house.org.id.into(), new_id().into(), house.stay.into(), step.into(), now.into(), Sql::json(&json!({})).unwrap()];
-        app.change(file.into(), of_file).await;
+        app.change(file, of_file).await;
         let preview = house.api.post(&format!("/portals/{}/preview", house.portal), json!({})).await.data();
         let preview = preview["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         Self { house, connected, step, subscription, review, preview }
