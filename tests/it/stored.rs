@@ -163,8 +163,7 @@ impl<'a> Scene<'a> {
             "precheck_step" => {
                 vec![(public, "/precheck-steps".into()), (public, format!("/precheck-steps/{step}")), handed_in, explained, view]
             }
-            "precheck_answer" => vec![handed_in, reviewed, view],
-            "guest_file" => vec![handed_in, reviewed, view],
+            "precheck_answer" | "guest_file" => vec![handed_in, reviewed, view],
             "step_progress" => vec![handed_in, view],
             "precheckin" => vec![handed_in, reviewed, (public, "/precheckin-submissions".into()), view],
             "manual" => vec![(public, "/portal-manuals".into()), (public, format!("/properties/{flat}/portal-manuals")), explained, view],
