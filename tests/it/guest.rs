@@ -57,6 +57,8 @@ on_both! {
         }
         insta::assert_json_snapshot!("guest_view", view);
         assert_eq!(app.stay(&token, "?language=pt-BR").await.data()["specialOffer"]["title"], "Tarde");
+        let with_a_slash = app.stay(&token, "/?language=pt-BR").await.data();
+        assert_eq!(with_a_slash["specialOffer"]["title"], "Tarde", "what is joined to a stay's address may be nothing");
         assert_eq!(app.stay(&token, "?language=pt").await.data()["specialOffer"]["title"], "Late");
         let french = app.stay(&token, "?language=fr").await.data();
         assert!(french["precheckin"]["promptMessage"].as_str().unwrap().starts_with("Merci"));

@@ -59,7 +59,15 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], othe
     let mut routes = Router::new();
     for operation in &app.operations {
         let path = format!("{}{}", operation.surface.base(), operation.path);
-        routes = routes.route(&path, on(filter(&operation.method), move |state, params, request| serve(operation, state, params, request)));
+        let mut add = |path: &str| {
+            let answer = on(filter(&operation.method), move |state, params, request| serve(operation, state, params, request));
+            routes = std::mem::take(&mut routes).route(path, answer);
+        };
+        add(&path);
+        if operation.surface == Surface::Guest {
+            // A stay's link is a base that clients join the rest to, and what they join may be nothing.
+            add(&format!("{path}/"));
+        }
     }
     let compression = CompressionLayer::new()
         .gzip(true)
