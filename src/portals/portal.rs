@@ -30,16 +30,6 @@ impl CommunicationMethod {
             Self::Phone => "supportPhone",
         }
     }
-
-    /// What a phone opens to reach a number in international form.
-    #[must_use]
-    pub fn link(self, number: &str) -> String {
-        match self {
-            Self::Whatsapp => format!("https://wa.me/{}", number.trim_start_matches('+')),
-            Self::Text => format!("sms:{number}"),
-            Self::Phone => format!("tel:{number}"),
-        }
-    }
 }
 
 /// A quick-access tile.

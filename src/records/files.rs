@@ -10,10 +10,10 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request as HttpRequest, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use engine::error::{Error, Kind, Result};
+use engine::error::{Error, Result};
 use engine::format;
 use engine::pipeline::Service;
-use engine::surface::{RequestId, Served, refuse};
+use engine::surface::{RequestId, Served, refuse_as};
 use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, StatusCode};
 use url::Url;
@@ -37,15 +37,7 @@ async fn photo(State(service): State<Arc<Service>>, path: PathParams, request: H
     let address = path.ok().and_then(|Path(path)| address(&path, request.uri().query().unwrap_or_default()));
     let mut response = match follow(&service, address).await {
         Ok(location) => (StatusCode::FOUND, [(LOCATION, location)]).into_response(),
-        Err(error) => {
-            let cause = error.cause().unwrap_or_default();
-            match error.kind() {
-                Kind::Internal => tracing::error!(request_id = %id, operation = OPERATION, cause, "failed"),
-                Kind::Unavailable => tracing::warn!(request_id = %id, operation = OPERATION, cause, "not available"),
-                _ => {}
-            }
-            refuse(&error, id)
-        }
+        Err(error) => refuse_as(OPERATION, &error, id),
     };
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

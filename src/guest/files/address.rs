@@ -14,10 +14,10 @@ use axum::extract::{Path, Request as HttpRequest, State};
 use axum::response::Response;
 use axum::routing::get;
 use engine::context::Context;
-use engine::error::{Error, Kind, Result};
+use engine::error::{Error, Result};
 use engine::format;
 use engine::pipeline::Service;
-use engine::surface::{RequestId, Served, refuse};
+use engine::surface::{RequestId, Served, refuse_as};
 use engine::uploads::Uploads;
 use engine::values;
 use http::HeaderValue;
@@ -106,15 +106,7 @@ type PathParams = Result<Path<(String, String)>, PathRejection>;
 async fn file(State(service): State<Arc<Service>>, path: PathParams, request: HttpRequest) -> Response {
     let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
     let address = path.ok().and_then(|Path(path)| taken_apart(&path, request.uri().query().unwrap_or_default()));
-    let mut response = open(&service, address).await.unwrap_or_else(|error| {
-        let cause = error.cause().unwrap_or_default();
-        match error.kind() {
-            Kind::Internal => tracing::error!(request_id = %id, operation = OPERATION, cause, "failed"),
-            Kind::Unavailable => tracing::warn!(request_id = %id, operation = OPERATION, cause, "not available"),
-            _ => {}
-        }
-        refuse(&error, id)
-    });
+    let mut response = open(&service, address).await.unwrap_or_else(|error| refuse_as(OPERATION, &error, id));
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

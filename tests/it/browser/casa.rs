@@ -4,24 +4,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::precheck::TYPES as STEP_TYPES;
 use crate::support::house::{House, guest, id, with};
 use crate::support::{App, reservation};
-
-/// Every type of step, in the order in which guests get them.
-const STEP_TYPES: [&str; 12] = [
-    "your_details",
-    "identity_check",
-    "background_check",
-    "other_guests",
-    "authority_reporting",
-    "additional_questions",
-    "document_upload",
-    "agreement",
-    "mandatory_fee",
-    "damage_deposit",
-    "screen_and_protect",
-    "main",
-];
 
 /// How stays lie around the tests' now, the morning of 21 November.
 pub const BEFORE: (&str, &str) = ("2026-12-11", "2026-12-15");

@@ -148,7 +148,7 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
     match answered {
         Ok(Success { status, body, etag, is_replay }) => Outcome { status, body, etag, quota, is_replay, retry_after: None, requester },
         Err(error) => {
-            log_failure(&error, operation, request_id);
+            log_failure(&error, operation.id, request_id);
             let limited = quota.as_ref().and_then(|quota| quota.retry_after);
             Outcome {
                 status: error.kind().status(),
@@ -394,11 +394,12 @@ fn admit_again(tx: &mut Transaction<'_>, call: &Call, arguments: &Arguments) -> 
     Ok(identified)
 }
 
-fn log_failure(error: &Error, operation: &Operation, request_id: Uuid) {
+/// Writes down what was not the client's fault, under the name of what was asked for.
+pub(crate) fn log_failure(error: &Error, operation: &str, request_id: Uuid) {
     let cause = error.cause().unwrap_or_default();
     match error.kind() {
-        Kind::Internal => tracing::error!(%request_id, operation = operation.id, cause, "failed"),
-        Kind::Unavailable | Kind::Provider => tracing::warn!(%request_id, operation = operation.id, cause, "not available"),
+        Kind::Internal => tracing::error!(%request_id, operation, cause, "failed"),
+        Kind::Unavailable | Kind::Provider => tracing::warn!(%request_id, operation, cause, "not available"),
         _ => {}
     }
 }

@@ -250,6 +250,12 @@ pub fn refuse(error: &Error, id: Uuid) -> Response {
     response
 }
 
+/// The refusal of what is served under a name without being an operation, written down as an operation's is.
+pub fn refuse_as(operation: &str, error: &Error, id: Uuid) -> Response {
+    pipeline::log_failure(error, operation, id);
+    refuse(error, id)
+}
+
 /// Every path and every method that is no route.
 pub async fn not_found(request: HttpRequest) -> Response {
     let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
