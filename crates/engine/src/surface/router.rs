@@ -251,6 +251,7 @@ pub fn refuse(error: &Error, id: Uuid) -> Response {
 }
 
 /// The refusal of what is served under a name without being an operation, written down as an operation's is.
+#[must_use]
 pub fn refuse_as(operation: &str, error: &Error, id: Uuid) -> Response {
     pipeline::log_failure(error, operation, id);
     refuse(error, id)
