@@ -5,7 +5,7 @@
 //! integers, because `1.0` may be written for `1`.
 //!
 //! A [`Value`] holds numbers as doubles, and what is kept for somebody else is to come back as it was sent. So where a document
-//! is kept, a number that no double is equal to stands in it as a text that begins with U+0000, as no text that is let in may:
+//! is kept, a number that no double is written as stands in it as a text that begins with U+0000, as no text that is let in may:
 //! [`exact`] finds such numbers, [`keep`] and [`read_kept`] put them in place, and [`write_kept`] writes them as numbers again.
 //! Such documents are compared and written, and never read as anything else.
 
@@ -146,7 +146,7 @@ const MARK: char = '\0';
 /// Digits and point of a number that is kept exactly; a longer one is rounded to a double, as others are.
 const LONGEST_NUMBER: usize = 1_000;
 
-/// A number that no double is equal to, and where it stands in its document.
+/// A number that no double is written as, and where it stands in its document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exact {
     path: Vec<PathSegment>,
@@ -154,7 +154,7 @@ pub struct Exact {
     number: String,
 }
 
-/// The numbers of a document that no double is equal to. The document is valid JSON.
+/// The numbers of a document that no double is written as. The document is valid JSON.
 pub(crate) fn exact(document: &[u8]) -> Vec<Exact> {
     let mut found = Vec::new();
     // Where the reading is: in each object the key that was read last, in each list the index.
@@ -215,15 +215,16 @@ impl Inside<'_> {
     }
 }
 
-/// A number without its exponent, where no double and no 64-bit integer is equal to it.
+/// A number without its exponent, where no 64-bit integer is equal to it and no double is written as it is.
 fn beyond_a_double(number: &str) -> Option<String> {
     // Fifteen digits are within any double.
     let is_short = number.len() <= 15 && !number.contains(['e', 'E']);
     if is_short || number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() {
         return None;
     }
-    let double: f64 = number.parse().ok()?;
-    if number.len() > LONGEST_NUMBER || !double.is_finite() || digits(number)? == digits(&format!("{double:e}"))? {
+    // Of two shortest ways to write a double, the one that counts is the one it will be written in.
+    let written = Number::from_f64(number.parse().ok()?)?.to_string();
+    if number.len() > LONGEST_NUMBER || digits(number)? == digits(&written)? {
         return None;
     }
     plain(number).filter(|plain| plain.len() <= LONGEST_NUMBER)
@@ -409,6 +410,9 @@ mod tests {
             assert_eq!(write_kept(&document).unwrap(), text.replacen(number, plain, 1));
             assert_eq!(rounded(&document["a"][1]), parse(number.as_bytes()).ok());
         }
+        // Both name the same double, which is written in one way.
+        assert_eq!(exact(b"1915953000677714.2"), []);
+        assert_eq!(write_kept(&read_kept("1915953000677714.3").unwrap()).unwrap(), "1915953000677714.3");
         for number in ["1", "-1.5", "0.1", "1e300", "18446744073709551615", "9007199254740993", "0.30000000000000004", "1.0", "0e5", "-0.0"]
         {
             assert_eq!(exact(number.as_bytes()), [], "{number}");
