@@ -6,6 +6,7 @@ use axum::Router;
 use engine::app::{About, Annex, App};
 use engine::chapter::{Chapter, assemble};
 use engine::pipeline::Service;
+use serde_json::Value;
 
 use crate::{events, guest, manuals, page, platform, portals, precheck, records, scopes, search, translations};
 
@@ -38,14 +39,63 @@ Retry 429 after `Retry-After`, and 500, 502 and 503 with exponential back-off. G
 `Idempotency-Key`.";
 
 /// What a client tells its model about all of the tools together.
-const INSTRUCTIONS: &str = "Vestibule configures what guests of short-term rentals see in their portal. \
-    Every tool is an operation of its REST interface: arguments are the path, query and body fields side by side, results are \
-    {data, pagination?}. A refusal is an error result with {type, code, message, details?}; details.issues names every failing field.";
+const INSTRUCTIONS: &str = "\
+Vestibule configures the portal that guests of short-term rentals get on their phone: portals and their brandings, steps to complete \
+before arrival (pre-check-in), house manuals, and which properties (flats) each of them is for. Ids are found by name with `search`. \
+A step or manual reaches guests when it is active and assigned (`addEntityScopes`) to a property, a group, a tag or a portal. Why a guest \
+does or does not see something says `explainGuestView`; ask it before changing anything. Arguments are one flat object; results are \
+{data, pagination?}. A refusal is an error result {type, code, message, details?}: details.issues names every wrong field, \
+details.retryAfterSeconds how long to wait.";
+
+/// Which tool finds what a refusal calls by its name.
+const FINDERS: [(&str, &str); 18] = [
+    ("Portal", "listPortals"),
+    ("Branding", "listPortalBrandings"),
+    ("Pre-check step", "listPrecheckSteps"),
+    ("Step", "getPrecheckinSubmission"),
+    ("Manual", "listPortalManuals"),
+    ("Manual category", "listPortalManualCategories"),
+    ("Property", "listProperties"),
+    ("Property group", "listPropertyGroups"),
+    ("Tag", "listTags"),
+    ("Reservation", "listReservations"),
+    ("Custom URL", "listCustomUrls"),
+    ("Payment account", "listPaymentAccounts"),
+    ("Fee product", "listFeeProducts"),
+    ("Custom field", "listCustomFields"),
+    ("Background check account", "listBackgroundCheckAccounts"),
+    ("Task", "listTasks"),
+    ("Device", "listDevices"),
+    ("Instruction", "listInstructions"),
+];
+
+/// What a model is told to do now that a tool was refused.
+fn advice(error: &Value) -> Option<String> {
+    let message = error["message"].as_str()?;
+    match error["code"].as_str()? {
+        "NOT_FOUND" => Some(match (message.strip_suffix(" not found."), message.starts_with("Translation")) {
+            (_, true) => {
+                "A field such as `titleId` or `textMlTextId` holds the id of a text; `createTranslation` makes a new one.".to_owned()
+            }
+            (Some(what), _) => match FINDERS.iter().find(|(known, _)| *known == what) {
+                Some((_, tool)) => format!("Find the id with `search` or `{tool}`, and call again."),
+                None => "Find the id with `search` or the tool that lists such things, and call again.".to_owned(),
+            },
+            (None, _) => return None,
+        }),
+        "FORBIDDEN" if message.starts_with("Missing permission") => Some(
+            "This credential may not do that: tools/list names what it may. Someone who administers the organization can allow it."
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
 
 /// What is said of the product as a whole.
 const ABOUT: About = About {
     description: DESCRIPTION,
     instructions: INSTRUCTIONS,
+    advice,
     annex: Annex { parameters: events::parameters, schemas: events::schemas, webhooks: events::webhooks },
     link: guest::LINK,
 };
@@ -98,7 +148,6 @@ mod tests {
         let tools = surface::tools(app());
         for tool in &tools {
             assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
-            assert_eq!(tool.output_schema.as_ref().unwrap()["type"], "object", "{}", tool.name);
             assert!(jsonschema::validator_for(&tool.schema_as_json_value()).is_ok(), "{}", tool.name);
         }
         let update = tools.iter().find(|tool| tool.name == "updatePortal").unwrap();

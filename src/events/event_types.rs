@@ -35,6 +35,12 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listWebhookEventTypes", Method::GET, "/webhook-event-types", Needs::Credential)
             .summary("List the events that can be subscribed to, with the JSON Schema of their data and an example of it")
+            .tool(
+                "records",
+                "List webhook events",
+                "Events that other systems can be notified of, with the JSON Schema and an example of each. Large. Subscriptions \
+                    are made by the REST interface, not by tools.",
+            )
             .run(|_, _: Nothing| Ok(Event::VARIANTS.iter().copied().map(event_type).collect::<Vec<_>>())),
     ]
 }

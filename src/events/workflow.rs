@@ -77,6 +77,11 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listWorkflowZapierSteps", Method::GET, "/workflow-zapier-steps", Needs::Permission(Permission::ViewWorkflows))
             .summary("List the external-automation steps of workflows, live and draft, which workflow.step can be subscribed for")
+            .tool(
+                "records",
+                "List workflow steps",
+                "Steps of workflows that hand over to an external automation, live and draft: id, name.",
+            )
             .pages(PageLimits { default: 50, max: 100 }, list),
     ]
 }

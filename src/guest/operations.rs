@@ -176,6 +176,12 @@ pub(super) fn operations() -> Vec<Operation> {
             .run(read_messages),
         Operation::public("getGuestLink", Method::GET, "/reservations/{id}/guest-link", reads)
             .summary("The link that opens a reservation's guest portal")
+            .tool(
+                "reservations",
+                "Get a guest link",
+                "The real link of a reservation's guest to their portal. Whoever has it is the guest: to look without acting use \
+                    `createPortalPreview`. Returns {url}.",
+            )
             .run(|context, input: GetGuestLink| {
                 get_record(context, Kind::Reservation, input.id)?;
                 let token = stay_token(context, input.id)?;
@@ -183,6 +189,13 @@ pub(super) fn operations() -> Vec<Operation> {
             }),
         Operation::public("explainGuestView", Method::GET, "/reservations/{id}/explain", reads)
             .summary("Why the guest of a reservation sees what they see")
+            .tool(
+                "reservations",
+                "Explain what a guest sees",
+                "Why a guest sees or does not see each step and manual, and which portal serves them: `isShown`, `reason` (the \
+                    one rule that decided) and `path` (how the assignment reaches the flat). Find the reservation with `search` by \
+                    guest name. Ask for one step with `stepId`, for another moment with `at`.",
+            )
             .run(|context, input: ExplainGuestView| -> Result<Explanation> {
                 get_record(context, Kind::Reservation, input.id)?;
                 let at = input.at.map_or_else(|| context.now(), |at| at.0);

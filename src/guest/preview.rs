@@ -130,6 +130,12 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("createPortalPreview", Method::POST, "/portals/{id}/preview", Needs::ByBody(may_preview))
             .summary("A link that shows, for an hour, what a guest of a portal would see")
+            .tool(
+                "portals",
+                "Preview a portal",
+                "A link that shows for an hour what a guest would see: of a reservation, or of a made-up guest of a flat, at any \
+                    moment. Stores nothing. To know why something is (not) shown use `explainGuestView`. Returns {url, expiresAt}.",
+            )
             .creates()
             .touches_stream()
             .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))

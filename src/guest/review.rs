@@ -261,17 +261,43 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listPrecheckinSubmissions", Method::GET, "/precheckin-submissions", reads)
             .summary("List what guests handed in before arrival within the caller's reach, the longest waiting first; by status or property if wanted")
+            .tool(
+                "reservations",
+                "List submitted pre-check-ins",
+                "What guests handed in before arrival, the longest waiting first: guest, property, status. Filter with `status`: \
+                    \"in_review\" for what staff has to decide.",
+            )
             .kept(Basis::Everything)
             .pages(PageLimits { default: 50, max: 100 }, list),
         Operation::public("getPrecheckinSubmission", Method::GET, "/reservations/{id}/precheckin", reads)
             .summary("Read what a reservation's guest handed in before arrival, answers and all")
+            .tool(
+                "reservations",
+                "Read a pre-check-in",
+                "What one guest handed in: the steps with answers in words, files, status. Read it before `approvePrecheckin` or \
+                    `requestPrecheckinChanges`.",
+            )
             .run(read),
         Operation::public("approvePrecheckin", Method::POST, "/reservations/{id}/precheckin/approve", decides)
             .summary("Approve what a guest handed in and is in review")
+            .tool(
+                "reservations",
+                "Approve a pre-check-in",
+                "Approves what a guest handed in; only while it is in review (409 otherwise). To send it back use \
+                    `requestPrecheckinChanges`.",
+            )
+            .idempotent()
             .touches_stream()
             .run(approve),
         Operation::public("requestPrecheckinChanges", Method::POST, "/reservations/{id}/precheckin/request-changes", decides)
             .summary("Send some steps of what is in review back to the guest, with a message")
+            .tool(
+                "reservations",
+                "Ask a guest for changes",
+                "Opens steps of a pre-check-in in review to the guest again, with a message the guest reads; the other steps stay \
+                    done. Step ids are in `getPrecheckinSubmission`.",
+            )
+            .idempotent()
             .touches_stream()
             .rules(|input: NamedSteps, _| Findings::sent(input.issue()))
             .run(request_changes),

@@ -74,6 +74,11 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("searchCoverIcons", Method::GET, "/cover-icons", Needs::Credential)
             .summary("Search icons for the cover of a manual")
+            .tool(
+                "manuals",
+                "Search cover icons",
+                "Names of icons for the cover of a manual, for its field `iconName`. Example: {\"query\": \"wifi\"}",
+            )
             .kept(Basis::Configuration)
             .run(|_, input: SearchCoverIcons| {
                 let Found { items, total } = search(input.query.as_deref(), input.limit);

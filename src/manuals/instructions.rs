@@ -30,11 +30,22 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listInstructions", Method::GET, "/instructions", Needs::Permission(Permission::ViewProperties))
             .summary("List every record of this kind within the caller's reach, by creation")
+            .tool(
+                "manuals",
+                "List staff instructions",
+                "Instructions for staff, each for a property, group or tag (`scopeId`). What guests read are manuals: \
+                    `listPortalManuals`.",
+            )
             .kept(basis(Kind::Instruction))
             .run(list)
             .answering(|| list_of(Kind::Instruction)),
         Operation::public("deleteInstruction", Method::DELETE, "/instructions/{id}", Needs::Permission(Permission::ModifyGuides))
             .summary("Delete an instruction; those after it in its scope move up")
+            .tool(
+                "manuals",
+                "Delete a staff instruction",
+                "Deletes an instruction for staff for good; those after it move up. Find its id with `listInstructions`.",
+            )
             .run(delete),
     ]
 }

@@ -122,8 +122,8 @@ engine::resource! {
         /// `descriptionId`; blank text says nothing. On create only.
         description: Option<Text5000>;
 
-        /// Address of the image on the cover, an absolute http or https URL that is stored as given and not copied. It takes the icon away;
-        /// null or `""` removes the image. Not together with `iconName` or `imageId`.
+        /// Address of the image on the cover, an absolute http or https URL; it is stored as given and not copied. It takes the icon
+        /// away; null or `""` removes the image. Not together with `iconName` or `imageId`.
         image_url: Option<HttpUrlOrEmpty>;
 
         /// Id of the one property that the new manual is assigned to; one out of reach is a 404. Null or left out: none yet, so no guest

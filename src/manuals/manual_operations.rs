@@ -92,6 +92,13 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listPortalManuals", Method::GET, "/portal-manuals", Needs::Permission(ViewGuides))
             .summary("List manuals by nickname")
+            .tool(
+                "manuals",
+                "List manuals",
+                "House manuals (what guests read: Wi-Fi, heating, bins …) by internal nickname, with texts, visibility rules and \
+                    what they are assigned to. Filter by name or by direct assignment; for all that reach one flat use \
+                    `listPortalManualsByProperty`.",
+            )
             .kept(Basis::Configuration)
             .run(list),
         Operation::public(
@@ -101,19 +108,46 @@ pub(super) fn operations() -> Vec<Operation> {
             Needs::Permission(ViewGuides),
         )
         .summary("List the manuals that reach a property, as its portal orders them")
+        .tool(
+            "manuals",
+            "List a property's manuals",
+            "Every manual that reaches a property, directly or by its group, tags or portal, in the order its guests see them; \
+                inactive ones too.",
+        )
         .kept(Basis::Configuration)
         .run(list_of_property),
         Operation::public("getPortalManual", Method::GET, "/portal-manuals/{id}", Needs::Permission(ViewGuides))
             .summary("Read a manual as the list shows it")
+            .tool(
+                "manuals",
+                "Read a manual",
+                "One house manual: texts, cover, `visibilityRules`, assignments. Read it before changing its rules. Find its id \
+                    with `search`.",
+            )
             .kept(Basis::Configuration)
             .run(get),
         Operation::public("createPortalManual", Method::POST, "/portal-manuals", Needs::Permission(ModifyGuides))
             .summary("Create a manual")
+            .tool(
+                "manuals",
+                "Create a manual",
+                "Creates something guests can read during their stay. Guests see it once `isActive` is true and `addEntityScopes` \
+                    (entityType manual) assigns it. Example: {\"nickname\": \"Wi-Fi\", \"title\": \"Wi-Fi\", \"description\": \
+                    \"Network **casa**\", \"iconName\": \"wifi\", \"isActive\": true}",
+            )
             .creates()
             .rules(|input: Create<ManualFields>, wrong| rules_of_new(input.0, wrong))
             .run(create),
         Operation::public("updatePortalManual", Method::PATCH, "/portal-manuals/{id}", Needs::Permission(ModifyGuides))
             .summary("Change fields of a manual")
+            .tool(
+                "manuals",
+                "Change a manual",
+                "Changes fields of a manual; returns it. When guests see it: `visibilityRules`, which replaces all rules. Title \
+                    and body are changed by `setTranslationEntry` on `titleId`, `descriptionId`. Example, visible from check-in: \
+                    {\"id\": \"…\", \"data\": {\"visibilityRules\": [{\"ruleCategory\": \"relative_date\", \
+                    \"startDateRelativeType\": \"check_in_time\"}]}}",
+            )
             .rules(|input: Update<ManualFields>, _| rules_of_change(&input.data))
             .run(update),
     ]

@@ -189,6 +189,12 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("searchStockPhotos", Method::GET, "/stock-photos", Needs::Credential)
             .summary("Search stock photos for the cover of a manual")
+            .tool(
+                "manuals",
+                "Search stock photos",
+                "Photos for the cover of a manual from a stock library; put `imageUrl` of one into `createPortalManual`. For an \
+                    icon use `searchCoverIcons`. Returns {items, total, totalPages}.",
+            )
             .asks(search),
     ]
 }

@@ -321,6 +321,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .run(disconnect),
         Operation::public("listTeamMembers", Method::GET, "/members", Needs::Permission(Permission::ManageOrganization))
             .summary("List the organization's members")
+            .tool("records", "List team members", "People of the organization: name, email, permissions, properties they reach.")
             .kept(Basis::Configuration)
             .pages(PageLimits { default: 50, max: 100 }, members_by_creation),
     ]

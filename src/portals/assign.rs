@@ -54,7 +54,14 @@ pub(super) fn operations() -> Vec<Operation> {
             Needs::Permission(Permission::ModifyProperties),
         )
         .summary("Point a property at a portal, or clear its assignment")
+        .tool(
+            "portals",
+            "Assign a portal to a property",
+            "Points one property at a portal, before any by group or tag; null lets group, tag or default decide again. For \
+                groups and tags use `addEntityScopes`.",
+        )
         .destructive()
+        .idempotent()
         .run(assign),
     ]
 }

@@ -80,6 +80,7 @@ engine::resource! {
         /// Deprecated; always false.
         show_powered_by: bool = false,
         /// Deprecated: accepted, ignored, and always read as `false`.
+        #[schemars(extend("deprecated" = true))]
         sent as Option<bool>, by hand;
 
         /// The domain the branding is served on; null means the default domain.

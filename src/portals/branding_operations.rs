@@ -36,14 +36,31 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listPortalBrandings", Method::GET, "/portal-brandings", Needs::Permission(ViewProperties))
             .summary("List brandings, the default first, then oldest first")
+            .tool(
+                "brandings",
+                "List brandings",
+                "Looks of guest portals: name, logo, colours, links, domain. The default first. A portal names its own by \
+                    `brandingId`.",
+            )
             .kept(Basis::Configuration)
             .run(list),
         Operation::public("createPortalBranding", Method::POST, "/portal-brandings", Needs::Permission(ModifyProperties))
             .summary("Create a branding")
+            .tool(
+                "brandings",
+                "Create a branding",
+                "Creates a look for guest portals; give it to a portal by `updatePortal` with `brandingId`. Example: {\"name\": \
+                    \"Casa Mar\", \"nickname\": \"Casa Mar\", \"primaryColor\": \"#0F766E\"}",
+            )
             .creates()
             .run(create),
         Operation::public("updatePortalBranding", Method::PATCH, "/portal-brandings/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a branding")
+            .tool(
+                "brandings",
+                "Change a branding",
+                "Changes fields of a branding, and so the look of every portal that shows it; returns it.",
+            )
             .run(update),
     ]
 }

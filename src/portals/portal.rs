@@ -93,7 +93,7 @@ engine::resource! {
 
         /// What the contact bubble opens; null means no bubble.
         communication_method: Option<CommunicationMethod> = None,
-        /// What the contact bubble opens: `whatsapp` needs `supportWhatsapp`, `text` needs `supportTextPhone`, `phone` needs
+        /// What the contact bubble opens; `whatsapp` needs `supportWhatsapp`, `text` needs `supportTextPhone`, `phone` needs
         /// `supportPhone`. Null or left out on create: no bubble.
         sent as Option<CommunicationMethod>;
 
@@ -152,8 +152,8 @@ engine::resource! {
 
         /// Whether guests are told of what they will be able to read later.
         is_unlock_hint_shown: bool = false,
-        /// Whether guests are told which manuals they will be able to read later, and from when: those that their `relative_date` rule
-        /// alone still hides. Default `false`.
+        /// Whether guests are told which manuals they can read later, and from when; those that their `relative_date` rule alone still
+        /// hides. Default `false`.
         sent as bool;
 
         /// Whether the special offer is shown.

@@ -90,19 +90,44 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listPortals", Method::GET, "/portals", Needs::Permission(ViewProperties))
             .summary("List every portal of the organization")
+            .tool(
+                "portals",
+                "List portals",
+                "Guest portals (the page a guest gets before and during a stay): name, whether default, how many properties each \
+                    serves. All settings of one: `getPortal`.",
+            )
             .kept(Basis::Configuration)
             .run_text::<_, Vec<PortalRow>>(list),
         Operation::public("getPortal", Method::GET, "/portals/{id}", Needs::Permission(ViewProperties))
             .summary("Read a portal's full configuration")
+            .tool(
+                "portals",
+                "Read a portal",
+                "All settings of a guest portal: what is switched on, contacts, special offer, branding. Its id comes from \
+                    `listPortals` or `search`.",
+            )
             .kept(Basis::Configuration)
             .run(|context, input: ById| readable(context, input.id)),
         Operation::public("createPortal", Method::POST, "/portals", Needs::Permission(ModifyProperties))
             .summary("Create a portal; it serves no property until assigned")
+            .tool(
+                "portals",
+                "Create a portal",
+                "Creates a guest portal. It serves no property until assigned: one by `assignPortalToProperty`, groups or tags by \
+                    `addEntityScopes` (entityType portal_settings). Example: {\"name\": \"Beach flats\", \"supportEmail\": \
+                    \"hi@example.com\"}",
+            )
             .creates()
             .rules(|input: Create<PortalFields>, wrong| input.0.rules(wrong))
             .run(create),
         Operation::public("updatePortal", Method::PATCH, "/portals/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a portal")
+            .tool(
+                "portals",
+                "Change a portal",
+                "Changes settings of a guest portal for all properties it serves; returns it. Example: {\"id\": \"…\", \"data\": \
+                    {\"isChatEnabled\": false}}",
+            )
             .not_for_tools(&["expectedUpdatedAt"])
             .run(update),
     ]

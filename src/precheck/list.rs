@@ -129,6 +129,13 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listPrecheckSteps", Method::GET, "/precheck-steps", Needs::Permission(Permission::ViewProperties))
             .summary("List every step of the organization, in the order guests meet them")
+            .tool(
+                "steps",
+                "List steps",
+                "All pre-check-in steps in the order guests meet them: type, title, whether active, how much they are assigned \
+                    to, what an active one lacks. Find one by name with `search`; why a guest does or does not get one says \
+                    `explainGuestView`.",
+            )
             .kept(Basis::Configuration)
             .run_text::<_, Vec<StepRow>>(list),
     ]

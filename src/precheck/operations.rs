@@ -64,15 +64,35 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("getPrecheckStep", Method::GET, "/precheck-steps/{id}", Needs::Permission(ViewProperties))
             .summary("Read a step with its questions")
+            .tool(
+                "steps",
+                "Read a step",
+                "One pre-check-in step with all its settings and its questions (ids of questions and options). Use \
+                    `listPrecheckSteps` or `search` to find its id, `listEntityScopes` for what it is assigned to.",
+            )
             .kept(Basis::Configuration)
             .run(get),
         Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
             .summary("Create a step; it is assigned to nothing yet")
+            .tool(
+                "steps",
+                "Create a step",
+                "Creates something guests must do before arrival (sign an agreement, answer questions, pay a deposit …). It \
+                    reaches no guest until `isActive` is true and `addEntityScopes` assigns it. Returns the step. Example: \
+                    {\"stepType\": \"damage_deposit\", \"nickname\": \"Deposit\", \"isSecurityDepositEnabled\": true, \
+                    \"securityDepositAmountCents\": 20000}",
+            )
             .creates()
             .rules(|input: Create<StepFields>, wrong| rules(input.0, wrong, RequestShape::CREATE))
             .run(create),
         Operation::public("updatePrecheckStep", Method::PATCH, "/precheck-steps/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a step")
+            .tool(
+                "steps",
+                "Change a step",
+                "Changes fields of a step; returns it. Lists such as `questions` are replaced whole: read them with \
+                    `getPrecheckStep` first. Example: {\"id\": \"…\", \"data\": {\"isActive\": true}}",
+            )
             .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, RequestShape::UPDATE))
             .run(update),
     ]

@@ -127,8 +127,7 @@ pub struct ConditionInput {
     /// indexes.
     #[serde(default)]
     pub option_id: Option<Uuid>,
-    /// Zero-based position in `questions` of an earlier question of the same request, to point at an option that has no id yet. Goes with
-    /// `optionIndex`.
+    /// Position in `questions`, from 0, of an earlier question; to point at an option that has no id yet. Goes with `optionIndex`.
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub question_index: Option<u32>,

@@ -111,14 +111,14 @@ engine::resource! {
 
         /// Whether a flagged submission is held for staff review.
         is_manual_review_enabled: bool = true, answered,
-        /// For `additional_questions`, `document_upload` and `damage_deposit`: whether a flagged submission is held for staff; `false` lets
-        /// it complete on its own. Default `true`.
+        /// Whether a flagged submission is held for staff; for `additional_questions`, `document_upload` and `damage_deposit`; `false`
+        /// lets it complete on its own. Default `true`.
         sent as bool;
 
         /// What a mandatory fee is made of.
         fee_product_ids: Vec<Uuid> = Vec::new(), answered,
-        /// For `mandatory_fee`: ids of the fee products that the guest pays for, as `listFeeProducts` gives them; replaces the whole list.
-        /// An active step needs at least one.
+        /// For `mandatory_fee`: ids of the fee products to pay for (`listFeeProducts`); replaces the whole list. An active step needs
+        /// at least one.
         #[schemars(length(max = 1000))]
         sent as Vec<Uuid>;
 
@@ -156,6 +156,7 @@ engine::resource! {
     #[schemars(rename = "PrecheckStep")]
     pub struct StepFields {
         /// Deprecated copy of `isActive`: `false` switches the step off whatever `isActive` says, `true` has no effect.
+        #[schemars(extend("deprecated" = true))]
         is_enabled: bool;
 
         /// Heading that guests read, up to 200 characters. The first one of a step must be English; null restores the built-in title of the
@@ -181,33 +182,30 @@ engine::resource! {
 
         /// The least number of days between booking and check-in.
         lead_time_min_days: Option<u32> = None,
-        /// Least number of days between booking and check-in for which the step is shown, not above `leadTimeMaxDays`. Null, the default,
-        /// means no bound.
+        /// Fewest days between booking and check-in for which the step is shown. Null, the default, means no bound.
         sent as Option<Count>;
 
         /// The greatest number of days between booking and check-in.
         lead_time_max_days: Option<u32> = None,
-        /// Greatest number of days between booking and check-in for which the step is shown, not below `leadTimeMinDays`. Null, the
-        /// default, means no bound.
+        /// Most days between booking and check-in for which the step is shown. Null, the default, means no bound.
         sent as Option<Count>;
 
         /// What is done with booking channels.
         inclusion_type: Option<InclusionType> = None,
-        /// How booking channels decide: `all_except_selected` hides the step for those in `excludedSources`, `only_selected` shows it only
-        /// for those in `includedSourcesReturning`. Null, the default: channels do not matter.
+        /// Whether booking channels decide: by `excludedSources`, or by `includedSourcesReturning`; the one hides the step for its
+        /// channels, the other shows it for them alone. Null, the default: channels do not matter.
         sent as Option<InclusionType>;
 
         /// The channels it is hidden for.
         excluded_sources: Option<Vec<String>> = None,
-        /// Booking channels, such as `direct`, whose guests do not get the step while `inclusionType` is `all_except_selected`. Null, the
-        /// default: none; at most 100.
+        /// Booking channels, such as `direct`, left out by `all_except_selected`. Null, the default: none; at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>;
 
         /// The channels it is shown for.
         included_sources_returning: Option<Vec<String>> = None,
-        /// Booking channels, such as `direct`, whose guests alone get the step while `inclusionType` is `only_selected`, which needs at
-        /// least one. Null, the default: none; at most 100.
+        /// Booking channels, such as `direct`, chosen by `only_selected`, which needs at least one. Null, the default: none; at most
+        /// 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>;
 
@@ -218,8 +216,8 @@ engine::resource! {
 
         /// Whether all of these rules are ignored.
         is_always_shown: bool = false,
-        /// Whether every guest gets the step, all rules on length of stay, lead time, channels and returning guests ignored; it still has
-        /// to be assigned. Default `false`.
+        /// Whether every guest gets the step, all its other rules ignored (length of stay, lead time, channels, returning guests); it
+        /// still has to be assigned. Default `false`.
         sent as bool;
     }
 
@@ -231,8 +229,7 @@ engine::resource! {
         sent as Option<Cents>;
 
         is_damage_waiver_enabled: bool = false,
-        /// For `damage_deposit`: whether the guest may take one of the organization's damage waivers in place of a deposit. Default
-        /// `false`.
+        /// For `damage_deposit`: whether guests may take a damage waiver in place of a deposit. Default `false`.
         sent as bool;
 
         damage_waiver_cap_cents: Option<u64> = None,
@@ -244,8 +241,7 @@ engine::resource! {
         sent as Count;
 
         damage_waiver_pricing_basis: PricingBasis = PricingBasis::PerNight,
-        /// For `damage_deposit`: whether the damage waiver's price is for each night (`per_night`, the default) or for the whole stay
-        /// (`per_stay`).
+        /// For `damage_deposit`: what the damage waiver's price is for; `per_night` is the default.
         sent as PricingBasis;
 
         is_damage_waiver_waivable: bool = false,
@@ -253,12 +249,12 @@ engine::resource! {
         sent as bool;
 
         damage_waiver_payment_account_id: Option<Uuid> = None,
-        /// For `damage_deposit`: id of the payment account that the damage waiver is charged on, as `listPaymentAccounts` gives it. Null:
-        /// the organization's active default account; one that is unknown or inactive is a 404.
+        /// For `damage_deposit`: id of the payment account that charges the damage waiver (`listPaymentAccounts`). Null: the
+        /// organization's active default account; one that is unknown or inactive is a 404.
         sent as Option<Uuid>;
 
         damage_deposit_subtitle_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: what stands below the heading of a `damage_deposit` step. Null unlinks it; a change
+        /// Id of a `precheck_step_detail` translation: text below the heading of a `damage_deposit` step. Null unlinks it; a change
         /// needs `modify_tasks`.
         sent as Option<Uuid>;
 
@@ -279,56 +275,52 @@ engine::resource! {
         sent as Count;
 
         security_deposit_payment_account_id: Option<Uuid> = None,
-        /// For `damage_deposit`: id of the payment account that the security deposit is charged on, as `listPaymentAccounts` gives it.
-        /// Null: the organization's active default account; one that is unknown or inactive is a 404.
+        /// For `damage_deposit`: id of the payment account that charges the security deposit (`listPaymentAccounts`). Null: the
+        /// organization's active default account; one that is unknown or inactive is a 404.
         sent as Option<Uuid>;
 
         security_deposit_subtitle_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: what stands below the security deposit of a `damage_deposit` step. Null unlinks it;
-        /// a change needs `modify_tasks`.
+        /// Id of a `precheck_step_detail` translation: text below the security deposit. Null unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
     }
 
     /// What is agreed to, and how it is signed.
     pub struct Agreement in agreement {
         agreement_type: Option<AgreementType> = None,
-        /// For `agreement`: how the agreement is given and signed: a `template`, a `text`, or by the first (`esign_a`) or second
-        /// (`esign_b`) electronic-signature provider. Null, the default: not said.
+        /// For `agreement`: how it is given and signed; `esign_a` and `esign_b` are the first and the second e-signature provider.
+        /// Null, the default: not said.
         sent as Option<AgreementType>;
 
         contract_template_text_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: the text that the guest of an `agreement` step agrees to, in the guest's language.
-        /// Null unlinks it; a change needs `modify_tasks`.
+        /// Id of a `precheck_step_detail` translation: the text to agree to, in the guest's language. Null unlinks it; a change needs
+        /// `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_a_template_id: Option<String> = None,
-        /// For `agreement` with `esign_a`: the document's template at the first electronic-signature provider, by that provider's own id.
-        /// Null clears it.
+        /// For `esign_a`: the document's template, by the e-signature provider's own id. Null clears it.
         sent as Option<Text200>;
 
         esign_a_title_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: the title over a signature by the first electronic-signature provider. Null unlinks
-        /// it; a change needs `modify_tasks`.
+        /// Id of a `precheck_step_detail` translation: title of an `esign_a` signature. Null unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_a_subtitle_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: what stands below the title over a signature by the first electronic-signature
-        /// provider. Null unlinks it; a change needs `modify_tasks`.
+        /// Id of a `precheck_step_detail` translation: text below the title of an `esign_a` signature. Null unlinks it; a change needs
+        /// `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_b_template_id: Option<String> = None,
-        /// For `agreement` with `esign_b`: the document's template at the second electronic-signature provider, by that provider's own id.
-        /// Null clears it.
+        /// For `esign_b`: the document's template, by the e-signature provider's own id. Null clears it.
         sent as Option<Text200>;
 
         esign_b_heading_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: the heading over a signature by the second electronic-signature provider. Null
-        /// unlinks it; a change needs `modify_tasks`.
+        /// Id of a `precheck_step_detail` translation: heading of an `esign_b` signature. Null unlinks it; a change needs
+        /// `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_b_subtitle_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: what stands below the heading over a signature by the second electronic-signature
-        /// provider. Null unlinks it; a change needs `modify_tasks`.
+        /// Id of a `precheck_step_detail` translation: text below the heading of an `esign_b` signature. Null unlinks it; a change
+        /// needs `modify_tasks`.
         sent as Option<Uuid>;
 
         is_mandatory_signing: bool = false,
@@ -351,17 +343,18 @@ engine::resource! {
         sent as Option<Age>;
 
         is_photo_id_required: Option<bool> = None,
-        /// Accepted for compatibility; it enforces nothing. Use `identityFlagPolicy`, check `no_face_on_document`.
+        /// Deprecated: accepted, and it enforces nothing. Use `identityFlagPolicy`, check `no_face_on_document`.
+        #[schemars(extend("deprecated" = true))]
         sent as Option<bool>;
 
         is_authority_provider_property_info_email_enabled: bool = false,
-        /// For `authority_reporting` with one specific filing provider: whether that provider mails the lead guest information about the
-        /// property. Default `false`; ignored for other providers; write-only.
+        /// For `authority_reporting`: whether the provider mails the lead guest about the property; one specific provider alone does.
+        /// Default `false`; ignored for other providers; write-only.
         sent as bool;
 
         fees_payment_account_id: Option<Uuid> = None,
-        /// For `mandatory_fee`: id of the payment account that the fees are charged on, as `listPaymentAccounts` gives it; write-only.
-        /// Null: the organization's active default account; one that is unknown or inactive is a 404.
+        /// For `mandatory_fee`: id of the payment account that charges the fees (`listPaymentAccounts`); write-only. Null: the
+        /// organization's active default account; one that is unknown or inactive is a 404.
         sent as Option<Uuid>;
 
         guest_description_ml_text_id: Option<Uuid> = None,
@@ -370,30 +363,30 @@ engine::resource! {
         sent as Option<Uuid>;
 
         contract_template_text: Option<String> = None,
-        /// For `agreement`: the text that the guest agrees to, up to 50,000 characters, the same in every language;
-        /// `contractTemplateTextMlTextId` goes before it. Null clears it; write-only.
+        /// For `agreement`: the text to agree to, the same in every language; up to 50,000 characters; `contractTemplateTextMlTextId`
+        /// goes before it. Null clears it; write-only.
         sent as Option<Text50000>;
 
         esign_prefill_values: Option<BTreeMap<String, String>> = None,
-        /// For `agreement`: what fields of the document at the electronic-signature provider are filled in with beforehand, a text by the
-        /// name of each field. At most 100; null clears them; write-only.
+        /// For `esign_a` and `esign_b`: texts that fields of the document are filled in with, by the field's name. At most 100; null
+        /// clears them; write-only.
         #[schemars(schema_with = "prefill_values")]
         sent as Option<BTreeMap<String, String>>;
 
         background_check_account_id: Option<Uuid> = None,
-        /// For `background_check`: id of the account at the background-check provider, as `listBackgroundCheckAccounts` gives it. An active
-        /// step needs one; an unknown one is a 404; write-only.
+        /// For `background_check`: id of the account at the provider (`listBackgroundCheckAccounts`). An active step needs one; an
+        /// unknown one is a 404; write-only.
         sent as Option<Uuid>;
 
         required_guest_fields: Option<Vec<String>> = None,
-        /// For `your_details` and `other_guests`: what each guest has to tell, such as `firstName`, `birthDate` or `documentNumber`;
-        /// another name is asked as a line of text. Null or `[]` requires nothing; at most 100; write-only.
+        /// For `your_details` and `other_guests`: what to ask, such as `firstName`, `birthDate`, `documentNumber`; another name is
+        /// asked as a line of text. Null or `[]` requires nothing; at most 100; write-only.
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>;
 
         required_document_types: Option<Vec<String>> = None,
-        /// For `document_upload` and `identity_check`: the sorts of documents that the guest has to upload, by names of your own. Null or
-        /// `[]` requires none in particular; at most 100; write-only.
+        /// For `document_upload` and `identity_check`: documents to upload, by names of your own. Null or `[]` requires none in
+        /// particular; at most 100; write-only.
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>;
 

@@ -3,7 +3,7 @@
 use engine::access::Permission;
 use engine::context::Context;
 use engine::error::Result;
-use engine::operation::{Basis, ById, Listing, Needs, Nothing, Operation, Page, PageLimits};
+use engine::operation::{Basis, ById, Declaration, Listing, Needs, Nothing, Operation, Page, PageLimits};
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -21,34 +21,200 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listProperties", Method::GET, "/properties", Needs::Permission(ViewProperties))
             .summary("List properties within the caller's reach, by creation; by name, group or tag if wanted")
+            .tool(
+                "records",
+                "List properties",
+                "Flats and houses: name, address, time zone, check-in and check-out time, group, tags. Filter by part of the \
+                    name, group or tag. `search` finds one across all sorts of things.",
+            )
             .kept(basis(Kind::Property))
             .pages(PageLimits { default: 50, max: 500 }, properties)
             .answering(|| list_of(Kind::Property)),
-        page("listTags", "/tags", Kind::Tag, ViewProperties, 100, 500),
-        page("listPropertyGroups", "/property-groups", Kind::PropertyGroup, ViewProperties, 200, 200),
+        page(
+            declare("listTags", "/tags", ViewProperties).tool(
+                "records",
+                "List tags",
+                "Tags of properties: id, name. Assigning something to a tag reaches every property that has it.",
+            ),
+            Kind::Tag,
+            100,
+            500,
+        ),
+        page(
+            declare("listPropertyGroups", "/property-groups", ViewProperties).tool(
+                "records",
+                "List property groups",
+                "Groups of properties: id, name. A property is in one group at most. Assigning to a group reaches its \
+                        properties; `listProperties` with `propertyGroupId` shows them.",
+            ),
+            Kind::PropertyGroup,
+            200,
+            200,
+        ),
         Operation::public("listReservations", Method::GET, "/reservations", Needs::Permission(ViewReservations))
             .summary("List reservations within the caller's reach, by creation; by guest, property, status or check-in if wanted")
+            .tool(
+                "reservations",
+                "List reservations",
+                "Stays of guests: guest, property, dates, status, channel, verification. Filter by guest name, property, status, \
+                    day of check-in. Example: {\"query\": \"Lovelace\", \"status\": \"confirmed\"}",
+            )
             .kept(basis(Kind::Reservation))
             .pages(PageLimits { default: 20, max: 100 }, reservations)
             .answering(|| list_of(Kind::Reservation)),
-        one("getReservation", "/reservations/{id}", Kind::Reservation, ViewReservations),
-        one("getReview", "/reviews/{id}", Kind::Review, ViewReservations),
-        page("listTasks", "/tasks", Kind::Task, ViewTasks, 20, 100),
-        one("getTask", "/tasks/{id}", Kind::Task, ViewTasks),
-        page("listTemplates", "/task-templates", Kind::TaskTemplate, ViewTasks, 20, 100),
-        page("listDepartments", "/departments", Kind::Department, ViewTasks, 50, 100),
-        page("listShifts", "/shifts", Kind::Shift, ViewTasks, 50, 1000),
-        page("listClockedShifts", "/clocked-shifts", Kind::ClockedShift, ViewTasks, 50, 200),
-        page("listDevices", "/devices", Kind::Device, ViewDevices, 20, 100),
-        one("getDevice", "/devices/{id}", Kind::Device, ViewDevices),
-        page("listCodes", "/lock-codes", Kind::LockCode, ViewDevices, 20, 100),
-        page("listUpsells", "/upsells", Kind::Upsell, ViewProperties, 50, 200),
-        all("listPaymentAccounts", "/payment-accounts", Kind::PaymentAccount, ViewProperties),
-        all("listCustomFields", "/custom-fields", Kind::CustomField, ViewProperties),
-        all("listFeeProducts", "/fee-products", Kind::FeeProduct, ViewProperties),
-        all("listCustomUrls", "/custom-urls", Kind::CustomUrl, ViewProperties),
-        all("listBackgroundCheckAccounts", "/background-check-accounts", Kind::BackgroundCheckAccount, ViewProperties),
-        all("listDamageWaivers", "/damage-waivers", Kind::DamageWaiver, ViewProperties),
+        one(
+            declare("getReservation", "/reservations/{id}", ViewReservations).tool(
+                "reservations",
+                "Read a reservation",
+                "One stay: guest, property, dates, status, channel. What its guest sees says `explainGuestView`.",
+            ),
+            Kind::Reservation,
+        ),
+        one(
+            declare("getReview", "/reviews/{id}", ViewReservations).tool(
+                "reservations",
+                "Read a review",
+                "One guest review: ratings, public text, photos. Its id comes with review events; there is no list.",
+            ),
+            Kind::Review,
+        ),
+        page(
+            declare("listTasks", "/tasks", ViewTasks).tool(
+                "records",
+                "List tasks",
+                "Tasks for staff (cleaning, repairs): title, status, property, assignee, due time.",
+            ),
+            Kind::Task,
+            20,
+            100,
+        ),
+        one(
+            declare("getTask", "/tasks/{id}", ViewTasks).tool("records", "Read a task", "One task for staff, by its id from `listTasks`."),
+            Kind::Task,
+        ),
+        page(
+            declare("listTemplates", "/task-templates", ViewTasks).tool(
+                "records",
+                "List task templates",
+                "Templates that tasks for staff are made from.",
+            ),
+            Kind::TaskTemplate,
+            20,
+            100,
+        ),
+        page(
+            declare("listDepartments", "/departments", ViewTasks).tool(
+                "records",
+                "List departments",
+                "Departments of the staff, which tasks are given to.",
+            ),
+            Kind::Department,
+            50,
+            100,
+        ),
+        page(
+            declare("listShifts", "/shifts", ViewTasks).tool(
+                "records",
+                "List shifts",
+                "Planned shifts of the staff. Times actually worked: `listClockedShifts`.",
+            ),
+            Kind::Shift,
+            50,
+            1000,
+        ),
+        page(
+            declare("listClockedShifts", "/clocked-shifts", ViewTasks).tool(
+                "records",
+                "List clocked shifts",
+                "Times that staff actually worked. Planned ones: `listShifts`.",
+            ),
+            Kind::ClockedShift,
+            50,
+            200,
+        ),
+        page(
+            declare("listDevices", "/devices", ViewDevices).tool(
+                "records",
+                "List devices",
+                "Locks, thermostats, noise sensors and hubs in properties: name, vendor, whether online.",
+            ),
+            Kind::Device,
+            20,
+            100,
+        ),
+        one(
+            declare("getDevice", "/devices/{id}", ViewDevices).tool(
+                "records",
+                "Read a device",
+                "One lock, thermostat, sensor or hub, by its id from `listDevices`.",
+            ),
+            Kind::Device,
+        ),
+        page(
+            declare("listCodes", "/lock-codes", ViewDevices).tool("records", "List lock codes", "Door codes of locks."),
+            Kind::LockCode,
+            20,
+            100,
+        ),
+        page(
+            declare("listUpsells", "/upsells", ViewProperties).tool(
+                "records",
+                "List upsells",
+                "Extras that guests can buy, such as late check-out.",
+            ),
+            Kind::Upsell,
+            50,
+            200,
+        ),
+        all(
+            declare("listPaymentAccounts", "/payment-accounts", ViewProperties).tool(
+                "records",
+                "List payment accounts",
+                "Accounts that deposits and fees are charged on: id, whether active and default. For \
+                        `securityDepositPaymentAccountId` and its like of a step.",
+            ),
+            Kind::PaymentAccount,
+        ),
+        all(
+            declare("listCustomFields", "/custom-fields", ViewProperties).tool(
+                "records",
+                "List custom fields",
+                "Custom fields of properties, for `customFieldId` of a manual that shows one's value.",
+            ),
+            Kind::CustomField,
+        ),
+        all(
+            declare("listFeeProducts", "/fee-products", ViewProperties).tool(
+                "records",
+                "List fee products",
+                "Fees that a `mandatory_fee` step can charge, for its `feeProductIds`.",
+            ),
+            Kind::FeeProduct,
+        ),
+        all(
+            declare("listCustomUrls", "/custom-urls", ViewProperties).tool(
+                "records",
+                "List custom URLs",
+                "Domains of the organization, for `customUrlId` of a branding (those with `isGuestPortal`).",
+            ),
+            Kind::CustomUrl,
+        ),
+        all(
+            declare("listBackgroundCheckAccounts", "/background-check-accounts", ViewProperties).tool(
+                "records",
+                "List background-check accounts",
+                "Accounts at the background-check provider, for `backgroundCheckAccountId` of a step.",
+            ),
+            Kind::BackgroundCheckAccount,
+        ),
+        all(
+            declare("listDamageWaivers", "/damage-waivers", ViewProperties).tool(
+                "records",
+                "List damage waivers",
+                "Damage waivers that a `damage_deposit` step offers in place of a deposit where `isDamageWaiverEnabled`.",
+            ),
+            Kind::DamageWaiver,
+        ),
     ]
 }
 
@@ -118,27 +284,27 @@ fn reservations(context: &mut Context<'_, '_>, input: ListReservations, page: Pa
     listing::list(context, Kind::Reservation, &filter, page)
 }
 
-fn page(id: &'static str, path: &'static str, kind: Kind, needs: Permission, default: u32, max: u32) -> Operation {
+/// A read of records.
+fn declare(id: &'static str, path: &'static str, needs: Permission) -> Declaration {
     Operation::public(id, Method::GET, path, Needs::Permission(needs))
-        .summary("List records of this kind within the caller's reach, by creation")
+}
+
+fn page(declaration: Declaration, kind: Kind, default: u32, max: u32) -> Operation {
+    declaration
         .kept(basis(kind))
         .pages(PageLimits { default, max }, move |context, _: Nothing, page| listing::list(context, kind, &Filter::default(), page))
         .answering(move || list_of(kind))
 }
 
-fn all(id: &'static str, path: &'static str, kind: Kind, needs: Permission) -> Operation {
-    Operation::public(id, Method::GET, path, Needs::Permission(needs))
-        .summary("List every record of this kind within the caller's reach, by creation")
+fn all(declaration: Declaration, kind: Kind) -> Operation {
+    declaration
         .kept(basis(kind))
         .run(move |context, _: Nothing| -> Result<Vec<Record>> { stored::list_all(context, kind) })
         .answering(move || list_of(kind))
 }
 
-fn one(id: &'static str, path: &'static str, kind: Kind, needs: Permission) -> Operation {
-    Operation::public(id, Method::GET, path, Needs::Permission(needs))
-        .summary("Read a record of this kind within the caller's reach")
-        .run(move |context, input: ById| stored::get_record(context, kind, input.id))
-        .answering(move || schema(kind.view_schema()))
+fn one(declaration: Declaration, kind: Kind) -> Operation {
+    declaration.run(move |context, input: ById| stored::get_record(context, kind, input.id)).answering(move || schema(kind.view_schema()))
 }
 
 /// A list is made of nothing but its records.

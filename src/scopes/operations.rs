@@ -6,7 +6,7 @@ use engine::access::Permission;
 use engine::context::Context;
 use engine::error::{Error, Issue, Result};
 use engine::field::Field;
-use engine::operation::{Basis, Findings, Needs, Operation};
+use engine::operation::{Basis, Declaration, Findings, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -35,7 +35,7 @@ struct OfEntity {
 struct WriteScopes {
     /// What `entityId` is the id of: a step, a manual or a portal. Writing those of a manual also needs `modify_guides`.
     entity_type: EntityType,
-    /// Id of the step, manual or portal whose assignments are written; an unknown one is a 404.
+    /// Id of the step, manual or portal; an unknown one is a 404.
     entity_id: Uuid,
     /// Ids of properties to assign directly, or to take away; a property that is assigned to a portal leaves the one it had.
     /// `updateEntityScopes` takes a list that is left out as empty; adding and removing leave it alone.
@@ -99,21 +99,57 @@ impl WriteScopes {
 
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
-    let write = |id, path, summary, mode| {
-        Operation::public(id, Method::POST, path, Needs::Permission(ModifyProperties))
-            .summary(summary)
-            .destructive()
+    let declare = |id, path| Operation::public(id, Method::POST, path, Needs::Permission(ModifyProperties)).idempotent();
+    let write = |declaration: Declaration, mode| {
+        declaration
             .rules(|input: WhatTo, _| Findings::sent(input.issue()))
             .run(move |context, input: WriteScopes| write(context, &input, mode))
     };
     vec![
         Operation::public("listEntityScopes", Method::GET, "/entity-scopes", Needs::Permission(ViewProperties))
             .summary("Read what a step, manual or portal is assigned to")
+            .tool(
+                "assignments",
+                "Read assignments",
+                "What a step, manual or portal is assigned to: ids of properties, property groups, tags and portals, with \
+                    `names`. Whether that makes a guest see it says `explainGuestView`.",
+            )
             .kept(Basis::Configuration)
             .run(list),
-        write("updateEntityScopes", "/entity-scopes", "Replace every assignment with the arrays sent", WriteMode::Replace),
-        write("addEntityScopes", "/entity-scopes/add", "Add assignments, keep the rest", WriteMode::Add),
-        write("removeEntityScopes", "/entity-scopes/remove", "Remove assignments, keep the rest", WriteMode::Remove),
+        write(
+            declare("updateEntityScopes", "/entity-scopes")
+                .summary("Replace every assignment with the arrays sent")
+                .tool(
+                    "assignments",
+                    "Replace assignments",
+                    "Replaces ALL assignments of a step, manual or portal by the lists sent; what is left out is unassigned. To \
+                        add or take away some use `addEntityScopes`, `removeEntityScopes`. Returns the assignments after it.",
+                )
+                .destructive(),
+            WriteMode::Replace,
+        ),
+        write(
+            declare("addEntityScopes", "/entity-scopes/add").summary("Add assignments, keep the rest").tool(
+                "assignments",
+                "Add assignments",
+                "Assigns a step, manual or portal to properties, property groups, tags (a step: portals too) and keeps the \
+                        rest. Returns the assignments after it. Example: {\"entityType\": \"manual\", \"entityId\": \"…\", \
+                        \"propertyGroupIds\": [\"…\"]}",
+            ),
+            WriteMode::Add,
+        ),
+        write(
+            declare("removeEntityScopes", "/entity-scopes/remove")
+                .summary("Remove assignments, keep the rest")
+                .tool(
+                    "assignments",
+                    "Remove assignments",
+                    "Takes some assignments away from a step, manual or portal and keeps the rest. Returns the assignments after \
+                        it.",
+                )
+                .destructive(),
+            WriteMode::Remove,
+        ),
     ]
 }
 

@@ -94,6 +94,14 @@ fn operations() -> Vec<Operation> {
     vec![
         Operation::public("search", Method::GET, "/search", Needs::Permission(Permission::ViewProperties))
             .summary("Find steps, manuals, categories, portals, brandings, properties, groups and tags by name, best match first")
+            .tool(
+                "search",
+                "Find by name",
+                "Finds ids by name: steps, manuals, categories, portals, brandings, properties, property groups, tags, and \
+                    reservations by guest. Start here whenever you have a name and need an id. Words in any order; a word for the \
+                    sort of thing (\"group\", \"guest\") narrows. Returns [{type, id, name}], best first. Example: {\"query\": \
+                    \"Eixample group\"}",
+            )
             .run(search),
     ]
 }

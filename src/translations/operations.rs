@@ -44,7 +44,7 @@ struct Translation {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OfTranslation {
-    /// Id of the translation whose texts are listed, as fields such as `titleId` or `textMlTextId` of what shows it give it.
+    /// Id of the translation, which fields such as `titleId` hold.
     id: Uuid,
 }
 
@@ -64,6 +64,13 @@ pub(crate) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("createTranslation", Method::POST, "/translations", Needs::Permission(Permission::ModifyTasks))
             .summary("Create a guest-facing text that resources can link")
+            .tool(
+                "translations",
+                "Create a text",
+                "Creates a guest-facing text and returns its `id`, to be linked where a field takes the id of a translation \
+                    (`textMlTextId`, `titleId` …). Other languages are machine-translated. Example: {\"sourceTable\": \
+                    \"precheck_question\", \"text\": \"Do you bring a pet?\"}",
+            )
             .creates()
             .run(create_translation),
         Operation::public(
@@ -73,6 +80,12 @@ pub(crate) fn operations() -> Vec<Operation> {
             Needs::Permission(Permission::ViewProperties),
         )
         .summary("List a text's versions, English first, then by language")
+        .tool(
+            "translations",
+            "Read a text",
+            "A linked text in every language it has: `language`, `text`, whether machine-translated. The id is what a field such \
+                as `titleId` holds.",
+        )
         .kept(Basis::Configuration)
         .run(list_entries),
         Operation::public(
@@ -82,6 +95,13 @@ pub(crate) fn operations() -> Vec<Operation> {
             Needs::Permission(Permission::ModifyTasks),
         )
         .summary("Write a text by hand in one language")
+        .tool(
+            "translations",
+            "Write a text",
+            "Writes a linked text by hand in one language. Changing the English one has the others translated anew. Changes \
+                titles and bodies of manuals after their creation too. Example: {\"id\": \"…\", \"language\": \"fr\", \"text\": \
+                \"Bienvenue\"}",
+        )
         .run(set_entry),
     ]
 }

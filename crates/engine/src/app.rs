@@ -43,6 +43,8 @@ pub struct About {
     pub description: &'static str,
     /// What clients tell their models about all tools together.
     pub instructions: &'static str,
+    /// What to do now that a tool was refused, given the error, where there is something to say.
+    pub advice: fn(&Value) -> Option<String>,
     /// What the document has besides operations.
     pub annex: Annex,
     /// Whose token stands in the path of a guest's request.

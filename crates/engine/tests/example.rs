@@ -105,7 +105,7 @@ fn app() -> &'static App {
     static APP: LazyLock<App> = LazyLock::new(|| {
         let annex = Annex { parameters: || json!({}), schemas: Vec::new, webhooks: |_| serde_json::Map::new() };
         let link = Link { find: nobody, what: "Link" };
-        assemble(&[&NOTES], About { description: "Notes.", instructions: "Takes notes.", annex, link })
+        assemble(&[&NOTES], About { description: "Notes.", instructions: "Takes notes.", advice: |_| None, annex, link })
     });
     &APP
 }

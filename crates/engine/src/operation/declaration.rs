@@ -25,6 +25,25 @@ impl Declaration {
         self
     }
 
+    /// How the tools present it: the set it belongs to, its title, and what a language model that has never heard of the product has
+    /// to know of it, which is its description in the document as well. The title is the summary of what has none.
+    #[must_use]
+    pub fn tool(mut self, toolset: &'static str, title: &'static str, about: &'static str) -> Self {
+        (self.0.toolset, self.0.title, self.0.about) = (toolset, title, about);
+        if self.0.summary.is_empty() {
+            self.0.summary = title;
+        }
+        self
+    }
+
+    /// Says more of fields that it does not take than that it does not: each by the end of its path, such as `items.text`, lists
+    /// passed over.
+    #[must_use]
+    pub fn misnomers(mut self, fields: &'static [(&'static str, &'static str)]) -> Self {
+        self.0.misnomers = fields;
+        self
+    }
+
     /// Answers 201.
     #[must_use]
     pub fn creates(mut self) -> Self {
@@ -50,6 +69,13 @@ impl Declaration {
     #[must_use]
     pub fn destructive(mut self) -> Self {
         self.0.is_destructive = true;
+        self
+    }
+
+    /// Changes nothing more when it is run again with the same input, though it is a POST.
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.0.is_idempotent = true;
         self
     }
 

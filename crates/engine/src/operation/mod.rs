@@ -64,6 +64,17 @@ pub enum Needs {
     ByBody(fn(&Value, &Access) -> Result<()>),
 }
 
+impl Needs {
+    /// 403 for a caller who lacks what can be told without a body.
+    pub fn check(self, access: &Access) -> Result<()> {
+        match self {
+            Self::Permission(permission) => access.require(permission),
+            Self::Permissions(permissions) => permissions.iter().try_for_each(|permission| access.require(*permission)),
+            Self::Credential | Self::ByBody(_) => Ok(()),
+        }
+    }
+}
+
 /// What running an operation does to the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
@@ -192,12 +203,22 @@ pub struct Operation {
     pub status: u16,
     /// One line for the document.
     pub summary: &'static str,
+    /// What it does, when to use it rather than another, what comes back: for the document and for language models.
+    pub about: &'static str,
     /// Whether the tool interface has it.
     pub is_tool: bool,
+    /// The set of tools that it belongs to.
+    pub toolset: &'static str,
+    /// What people are told that the tool is called.
+    pub title: &'static str,
     /// Input fields that tool callers cannot send.
     pub not_for_tools: &'static [&'static str],
     /// Whether running it may lose something a caller wanted kept.
     pub is_destructive: bool,
+    /// Whether running it a second time with the same input changes nothing more.
+    pub is_idempotent: bool,
+    /// What is said of fields that it does not take and that are sent all the same: by the end of their path, lists passed over.
+    pub misnomers: &'static [(&'static str, &'static str)],
     /// What its answers are made of, where they are kept.
     pub kept: Option<Basis>,
     /// What it changes, where it does.
@@ -254,8 +275,13 @@ impl Operation {
             effect,
             status: 200,
             summary: "",
+            about: "",
             is_tool: false,
+            toolset: "",
+            title: "",
             not_for_tools: &[],
+            is_idempotent: method != Method::POST,
+            misnomers: &[],
             is_destructive: method == Method::DELETE || method == Method::PATCH || method == Method::PUT,
             kept: None,
             touches: Touches::Configuration,
@@ -296,11 +322,11 @@ impl Operation {
         if let (Some(limits), Some(Value::Object(properties))) = (self.paging, schema.get_mut("properties")) {
             let limit = json!({
                 "type": "integer", "minimum": 1, "maximum": limits.max, "default": limits.default,
-                "description": "How many items the page has at the most; a number out of range is refused.",
+                "description": "Items of the page at the most; a number out of range is refused.",
             });
             let offset = json!({
                 "type": "integer", "minimum": 0, "maximum": i64::MAX, "default": 0,
-                "description": "How many items to pass over; beyond the last one the page is empty.",
+                "description": "Items to pass over; beyond the last one the page is empty.",
             });
             properties.insert("limit".into(), limit);
             properties.insert("offset".into(), offset);

@@ -24,6 +24,9 @@ pub struct Shape {
     trimmed: Vec<Vec<String>>,
     lists: Vec<(Vec<Turn>, usize)>,
     answer_fields: BTreeSet<String>,
+    /// The fields that stand in `data`, of an operation that has them there.
+    data_fields: BTreeSet<String>,
+    misnomers: &'static [(&'static str, &'static str)],
 }
 
 /// Failing fields, one issue each: the first that is found. As many as a refusal names, and a count of the others.
@@ -172,6 +175,8 @@ impl Shape {
             trimmed: notes.trimmed,
             lists: notes.lists.into_iter().filter_map(|(path, most)| Some((path, most?))).collect(),
             answer_fields: operation.answer_fields(),
+            data_fields: schema["properties"]["data"]["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect(),
+            misnomers: operation.misnomers,
         }
     }
 
@@ -288,35 +293,96 @@ impl Shape {
         }
     }
 
-    /// What to say of a field that the operation does not take.
+    /// What to say of a field beside the others that the operation does not take.
     fn stranger(&self, name: &str) -> &'static str {
-        if self.answer_fields.contains(name) { "read-only field" } else { "unrecognized field" }
+        if self.data_fields.contains(name) {
+            "belongs inside data"
+        } else if self.answer_fields.contains(name) {
+            "read-only field"
+        } else {
+            "unrecognized field"
+        }
+    }
+
+    /// The same of a field at a path.
+    fn stranger_at(&self, path: &[PathSegment]) -> &'static str {
+        let keys = path.iter().filter_map(|step| if let PathSegment::Key(name) = step { Some(name.as_str()) } else { None });
+        let keys: Vec<&str> = keys.collect();
+        let known = self.misnomers.iter().find(|(end, _)| keys.ends_with(&end.split('.').collect::<Vec<_>>()));
+        match (known, path) {
+            (Some((_, words)), _) => words,
+            (None, [PathSegment::Key(name)]) => self.stranger(name),
+            (None, [PathSegment::Key(data), PathSegment::Key(name)]) if data == "data" && self.answer_fields.contains(name) => {
+                "read-only field"
+            }
+            (None, _) => "unrecognized field",
+        }
     }
 
     fn report(&self, error: &ValidationError<'_>, issues: &mut Issues) {
         let path = steps(error);
-        let below = |name: &str| path.iter().cloned().chain([PathSegment::from(name)]).collect::<Vec<_>>();
         match error.kind() {
             Failure::AdditionalProperties { unexpected } => {
-                let is_resource = path.is_empty() || path == [PathSegment::from("data")];
                 for name in unexpected {
-                    issues.add(below(name), if is_resource { self.stranger(name) } else { "unrecognized field" });
+                    let path = below(&path, name);
+                    let words = self.stranger_at(&path);
+                    issues.add(path, words);
                 }
             }
-            Failure::Required { property } => issues.add(below(property.as_str().unwrap_or_default()), "is required"),
-            Failure::AnyOf { context } | Failure::OneOfNotValid { context } => {
-                // Of several shapes the one that was meant is the one whose type fits; its failures say more.
-                let meant = context.iter().find(|errors| {
-                    !errors.is_empty() && !errors.iter().any(|inner| steps(inner) == path && matches!(inner.kind(), Failure::Type { .. }))
-                });
-                match meant {
-                    Some(errors) => errors.iter().for_each(|inner| self.report(inner, issues)),
-                    None => issues.add(path, "has the wrong type"),
-                }
-            }
+            Failure::Required { property } => issues.add(below(&path, property.as_str().unwrap_or_default()), "is required"),
+            Failure::AnyOf { context } | Failure::OneOfNotValid { context } => self.report_shapes(path, context, issues),
             kind => issues.add(path, describe(kind)),
         }
     }
+
+    /// Of several shapes the one that was meant is the one whose tag is the value's, or else whose type fits; its failures say more.
+    fn report_shapes(&self, path: Vec<PathSegment>, shapes: &[Vec<ValidationError<'_>>], issues: &mut Issues) {
+        let tags: Vec<_> = shapes.iter().map(|errors| errors.iter().find_map(|error| wrong_tag(error, &path))).collect();
+        if let Some(all) = tags.iter().cloned().collect::<Option<Vec<_>>>()
+            && let Some((tag, _)) = all.first().cloned()
+        {
+            let known = Value::from_iter(all.into_iter().map(|(_, value)| value));
+            return issues.add(tag, format!("must be one of {known}"));
+        }
+        let lacks = |name: &str| {
+            let is_it = |error: &ValidationError<'_>| matches!(error.kind(), Failure::Required { property } if property == name);
+            shapes.iter().all(|errors| errors.iter().any(is_it))
+        };
+        let missing = shapes.iter().flatten().find_map(|error| match error.kind() {
+            Failure::Required { property } => property.as_str().filter(|name| lacks(name)),
+            _ => None,
+        });
+        if let Some(name) = missing {
+            return issues.add(below(&path, name), "is required");
+        }
+        let is_tagged = tags.iter().any(Option::is_some);
+        let of_its_type = |errors: &[ValidationError<'_>]| {
+            !errors.iter().any(|inner| steps(inner) == path && matches!(inner.kind(), Failure::Type { .. }))
+        };
+        let meant = shapes.iter().zip(&tags).find(
+            |(errors, tag)| {
+                if is_tagged { tag.is_none() } else { !errors.is_empty() && of_its_type(errors) }
+            },
+        );
+        match meant {
+            Some((errors, _)) => errors.iter().for_each(|inner| self.report(inner, issues)),
+            None => issues.add(path, "has the wrong type"),
+        }
+    }
+}
+
+/// The place of a field that tells shapes apart, and what it would have to be for this one.
+fn wrong_tag(error: &ValidationError<'_>, path: &[PathSegment]) -> Option<(Vec<PathSegment>, Value)> {
+    let at = steps(error);
+    let is_field = at.split_last().is_some_and(|(_, above)| above == path);
+    match error.kind() {
+        Failure::Constant { expected_value } if is_field => Some((at, (**expected_value).clone())),
+        _ => None,
+    }
+}
+
+fn below(path: &[PathSegment], name: &str) -> Vec<PathSegment> {
+    path.iter().cloned().chain([PathSegment::from(name)]).collect()
 }
 
 /// The names along a path, down to the first list.

@@ -67,11 +67,7 @@ impl Call {
         if self.operation.effect == Effect::Write {
             access.require_more_than_a_preview()?;
         }
-        match self.operation.needs {
-            Needs::Permission(permission) => access.require(permission),
-            Needs::Permissions(permissions) => permissions.iter().try_for_each(|permission| access.require(*permission)),
-            Needs::Credential | Needs::ByBody(_) => Ok(()),
-        }
+        self.operation.needs.check(access)
     }
 
     /// What the body asks of the caller.

@@ -161,10 +161,11 @@ impl Described<'_> {
             }
             Needs::ByBody(_) => "What is sent decides which permission it needs.".to_owned(),
         };
+        let description = if operation.about.is_empty() { needed } else { format!("{}\n\n{needed}", operation.about) };
         let mut entry = json!({
             "operationId": operation.id,
             "summary": operation.summary,
-            "description": needed,
+            "description": description,
             "tags": [tag(operation)],
             "responses": self.responses(schemas),
         });

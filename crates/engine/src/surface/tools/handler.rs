@@ -1,0 +1,193 @@
+//! What the protocol's requests are answered.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+
+use futures_util::FutureExt as _;
+use http::request::Parts;
+use rmcp::model::{
+    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, ConstString, ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation, InitializeResultMethod,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsRequestMethod, ListToolsResult, PaginatedRequestParams, PingRequestMethod,
+    ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Value, json};
+
+use super::catalogue::{self, Catalogue};
+use super::selection::Selection;
+use crate::access::Identified;
+use crate::error::{Error, Result};
+use crate::operation::Operation;
+use crate::pipeline::{self, Outcome, Payload, Request, Service};
+use crate::surface::router::RequestId;
+
+/// Answers one request of the protocol.
+pub(super) struct Handler {
+    service: Arc<Service>,
+    catalogue: Arc<OnceLock<Catalogue>>,
+}
+
+impl Handler {
+    pub(super) const fn new(service: Arc<Service>, catalogue: Arc<OnceLock<Catalogue>>) -> Self {
+        Self { service, catalogue }
+    }
+
+    fn catalogue(&self) -> &Catalogue {
+        self.catalogue.get_or_init(|| Catalogue::of(self.service.app))
+    }
+
+    async fn run(&self, operation: &'static Operation, request: Request) -> Result<Outcome> {
+        // The call runs in a task of the protocol's; a panic there would leave the client waiting for an answer.
+        let outcome = AssertUnwindSafe(pipeline::handle(&self.service, operation, request)).catch_unwind().await;
+        outcome.map_err(|_| Error::internal("a tool call panicked"))
+    }
+}
+
+/// What the door has noted on a request.
+fn noted<T: Clone + Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<T> {
+    context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<T>()).cloned()
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("vestibule", env!("CARGO_PKG_VERSION")).with_title("Vestibule"))
+            .with_instructions(self.service.app.about.instructions)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let selection = noted::<Selection>(&context).unwrap_or_default();
+        let caller = noted::<Arc<Identified>>(&context).ok_or_else(|| ErrorData::internal_error("nobody asks", None))?;
+        Ok(ListToolsResult::with_all_items(self.catalogue().listed(&selection, &caller.access)))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.catalogue().named(name).cloned()
+    }
+
+    async fn call_tool(&self, call: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        let selection = noted::<Selection>(&context).unwrap_or_default();
+        let Some(operation) = catalogue::find(self.service.app, &call.name).filter(|operation| selection.has(operation)) else {
+            return Err(ErrorData::invalid_params(format!("there is no tool named {}", call.name), None));
+        };
+        let parts = context.extensions.get::<Parts>();
+        let request = Request {
+            // The id of the HTTP request is the call's, so that the header and the log say the same.
+            id: noted::<RequestId>(&context).map_or_else(|| self.service.kit.ids.uuid(self.service.clock.now()), |id| id.0),
+            path: Vec::new(),
+            query: Vec::new(),
+            headers: parts.map(|parts| parts.headers.clone()).unwrap_or_default(),
+            payload: Payload::Arguments(call.arguments.unwrap_or_default()),
+            caller: noted::<Arc<Identified>>(&context),
+        };
+        let advice = self.service.app.about.advice;
+        let result = self.run(operation, request).await.and_then(|outcome| result(outcome, advice));
+        Ok(result.unwrap_or_else(|error| refused(&error.body(), None)).into())
+    }
+
+    async fn list_prompts(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+
+    async fn complete(&self, _: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    /// A request that the library knows no type for: of a method that there is not, or of one whose parameters are others.
+    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        let known = [InitializeResultMethod::VALUE, PingRequestMethod::VALUE, ListToolsRequestMethod::VALUE, CallToolRequestMethod::VALUE];
+        if known.contains(&method.as_str()) {
+            return Err(ErrorData::invalid_params(format!("the parameters are not those of {method}"), None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    }
+}
+
+/// An outcome of the pipeline as the protocol puts it.
+fn result(outcome: Outcome, advice: fn(&Value) -> Option<String>) -> Result<CallToolResult> {
+    let Outcome { status, body, retry_after, .. } = outcome;
+    let mut body: Value = serde_json::from_str(&body.into_text()).map_err(Error::internal)?;
+    let mut take = |pointer: &str| body.pointer_mut(pointer).map(Value::take);
+    if !(200..300).contains(&status) {
+        let mut error = take("/error").unwrap_or_default();
+        if let Some(seconds) = retry_after {
+            // No header comes with a tool's result.
+            error["details"]["retryAfterSeconds"] = seconds.into();
+        }
+        let advice = advice(&error);
+        return Ok(refused(&error, advice));
+    }
+    let mut content = json!({ "data": take("/data") });
+    if let Some(pagination) = take("/meta/pagination") {
+        content["pagination"] = pagination;
+    }
+    Ok(CallToolResult::structured(content))
+}
+
+/// The error of REST as JSON text, and after it what to do now, where there is something to say.
+fn refused(error: &Value, advice: Option<String>) -> CallToolResult {
+    CallToolResult::error([Some(error.to_string()), advice].into_iter().flatten().map(ContentBlock::text).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(status: u16, body: &str) -> Outcome {
+        Outcome {
+            status,
+            body: pipeline::Body::Text(body.into()),
+            etag: None,
+            quota: None,
+            is_replay: false,
+            retry_after: None,
+            requester: None,
+        }
+    }
+
+    #[test]
+    fn a_success_moves_its_pagination_beside_its_data() {
+        let body = r#"{"data":[1],"meta":{"requestId":"r","pagination":{"limit":1,"offset":0,"total":9}}}"#;
+        let result = result(outcome(200, body)).unwrap();
+        let content = json!({ "data": [1], "pagination": { "limit": 1, "offset": 0, "total": 9 } });
+        assert_eq!(result.structured_content.as_ref(), Some(&content));
+        assert_eq!(result.content, [ContentBlock::text(content.to_string())]);
+        assert_eq!(result.is_error, Some(false));
+        let plain = super::result(outcome(201, r#"{"data":{"id":1},"meta":{"requestId":"r"}}"#)).unwrap();
+        assert_eq!(plain.structured_content, Some(json!({ "data": { "id": 1 } })));
+    }
+
+    #[test]
+    fn a_refusal_is_the_error_of_rest_as_text() {
+        let body = pipeline::error_body(&Error::invalid(&["nickname"], "is required"), Uuid::nil());
+        let result = result(outcome(400, &body)).unwrap();
+        assert_eq!(result.is_error, Some(true));
+        assert_eq!(result.structured_content, None);
+        let text = Error::invalid(&["nickname"], "is required").body().to_string();
+        assert_eq!(result.content, [ContentBlock::text(text)]);
+    }
+}
