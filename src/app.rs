@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use axum::Router;
 use engine::app::{About, Annex, App};
 use engine::chapter::{Chapter, assemble};
+use engine::operation::Surface;
 use engine::pipeline::Service;
 use serde_json::Value;
 
@@ -25,8 +26,16 @@ static CHAPTERS: [&Chapter; 11] = [
     &platform::CHAPTER,
 ];
 
-/// What the document says of the interface as a whole.
-const DESCRIPTION: &str = "\
+/// What the documents say of the interfaces.
+fn interface(surface: Surface) -> (&'static str, &'static str) {
+    match surface {
+        Surface::Public => ("Vestibule", PUBLIC),
+        Surface::Platform => ("Vestibule, platform interface", PLATFORM),
+        Surface::Guest => ("Vestibule, guest interface", GUEST),
+    }
+}
+
+const PUBLIC: &str = "\
 Configures what the guests of short-term rentals see in their portal: pre-check-in steps, house manuals, guest portals and \
 their brandings, and which properties each of them serves. Notifies other systems by signed webhooks.
 
@@ -37,6 +46,20 @@ Undeclared query parameters are ignored; a field that a body does not know is re
 
 Retry 429 after `Retry-After`, and 500, 502 and 503 with exponential back-off. GET is safe to retry; a POST is with an \
 `Idempotency-Key`.";
+
+const PLATFORM: &str = "\
+For the operations platform around Vestibule: organizations, their members, API keys and apps, the records that are kept in step \
+(properties, reservations, tasks and the rest), links for guests, and what guests did.
+
+Its bearer is the platform key. PUT creates or replaces; ids are chosen by the caller. Answers and errors have the envelope of the \
+public interface. A sync is applied whole or not at all; what a record of each kind holds is described by the schemas whose names \
+end in `Data`, and fields they do not know are kept.";
+
+const GUEST: &str = "\
+For a guest's browser: what this guest of this flat sees now, the steps they complete before they arrive, their files and \
+messages. The token of the stay's link is in the path and is all that it takes.
+
+Answers and errors have the envelope of the public interface. Texts are in the guest's language.";
 
 /// What a client tells its model about all of the tools together.
 const INSTRUCTIONS: &str = "\
@@ -93,7 +116,7 @@ fn advice(error: &Value) -> Option<String> {
 
 /// What is said of the product as a whole.
 const ABOUT: About = About {
-    description: DESCRIPTION,
+    interface,
     instructions: INSTRUCTIONS,
     advice,
     annex: Annex { parameters: events::parameters, schemas: events::schemas, webhooks: events::webhooks },
@@ -118,7 +141,6 @@ pub(crate) fn routes(service: &Arc<Service>) -> Vec<Router> {
 
 #[cfg(test)]
 mod tests {
-    use engine::operation::Surface;
     use engine::surface;
     use strum::VariantArray as _;
 

@@ -11,7 +11,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use engine::operation::Surface;
 use ipnet::IpNet;
 use url::Url;
 use uuid::Uuid;
@@ -38,8 +39,40 @@ pub enum Command {
     Import(ImportFlags),
     /// Copy a SQLite database into a file, also while it is served.
     Backup(BackupFlags),
-    /// Print the OpenAPI document.
-    Openapi,
+    /// Print an OpenAPI document.
+    Openapi(OpenapiFlags),
+}
+
+/// Which document to print.
+#[derive(Debug, Clone, Args)]
+pub struct OpenapiFlags {
+    /// Whose it is.
+    #[arg(long, value_enum, default_value_t = Interface::Public)]
+    pub interface: Interface,
+    /// The address that it names as the server's.
+    #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url, default_value = "http://127.0.0.1:8080")]
+    pub public_url: String,
+}
+
+/// An interface that has a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Interface {
+    /// `/api/v1`, for integrators.
+    Public,
+    /// `/platform/v1`, for the platform around.
+    Platform,
+    /// `/guest/v1`, for a guest's browser.
+    Guest,
+}
+
+impl From<Interface> for Surface {
+    fn from(interface: Interface) -> Self {
+        match interface {
+            Interface::Public => Self::Public,
+            Interface::Platform => Self::Platform,
+            Interface::Guest => Self::Guest,
+        }
+    }
 }
 
 /// Where the data is.
@@ -148,7 +181,7 @@ impl Command {
     pub fn processors(&self) -> Option<NonZeroUsize> {
         match self {
             Self::Serve(flags) | Self::Demo(flags) => flags.processors,
-            Self::Migrate(_) | Self::Import(_) | Self::Backup(_) | Self::Openapi => None,
+            Self::Migrate(_) | Self::Import(_) | Self::Backup(_) | Self::Openapi(_) => None,
         }
     }
 }

@@ -26,7 +26,7 @@ pub async fn run(cli: Cli) -> Result<(), String> {
         Command::Migrate(flags) => migrate(flags).await,
         Command::Import(flags) => import(flags).await,
         Command::Backup(flags) => backup(flags).await,
-        Command::Openapi => print(&openapi::json(app())),
+        Command::Openapi(flags) => print(&openapi::json(app(), flags.interface.into(), &flags.public_url)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the OpenAPI document says of events: the records they are about, and what is sent to a subscription's target.
 
 use engine::app::Named;
+use engine::operation::Surface;
 use engine::surface::openapi::{Detail, example, pascal, reference};
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
@@ -9,10 +10,18 @@ use super::Event;
 use super::event_types::{ping_schema, step_run_schema, subject};
 use crate::records::Kind;
 
-/// The kinds of records, each under a name of its own; those that events are about in any case.
-pub(crate) fn schemas() -> Vec<Named> {
+/// The kinds of records, each under a name of its own: as they are read, those that events are about in any case; of the platform
+/// what it pushes.
+pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
     let told: Vec<Kind> = Event::VARIANTS.iter().copied().filter_map(subject).collect();
-    let named = |kind: Kind| Named { name: record_name(kind), schema: kind.view_schema(), is_always: told.contains(&kind) };
+    // Of several kinds nothing is known but a name.
+    let is_shared = |schema: &Value| Kind::VARIANTS.iter().filter(|kind| kind.schema() == *schema).count() > 1;
+    let pushed =
+        |kind: Kind, schema: &Value| if is_shared(schema) { "NamedData".to_owned() } else { format!("{}Data", pascal(kind.as_ref())) };
+    let named = |kind: Kind| match surface {
+        Surface::Platform => Named { name: pushed(kind, &kind.schema()), schema: kind.schema(), is_always: false },
+        _ => Named { name: record_name(kind), schema: kind.view_schema(), is_always: surface == Surface::Public && told.contains(&kind) },
+    };
     Kind::VARIANTS.iter().copied().map(named).collect()
 }
 
@@ -75,6 +84,11 @@ pub(crate) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
     webhooks
 }
 
+/// `onReservationCreated` for `reservation.created`.
+fn operation_id(name: &str) -> String {
+    format!("on{}", pascal(&name.replace('.', "_")))
+}
+
 fn webhook(name: &str, description: &str, data: &Value, schemas: &Map<String, Value>) -> Value {
     let schema = json!({
         "type": "object",
@@ -90,6 +104,7 @@ fn webhook(name: &str, description: &str, data: &Value, schemas: &Map<String, Va
     let headers = ["WebhookId", "WebhookTimestamp", "WebhookSignature", "WebhookUserAgent"];
     json!({
         "post": {
+            "operationId": operation_id(name),
             "summary": name,
             "description": description,
             "security": [],

@@ -80,7 +80,13 @@ pub(crate) fn step_run_schema() -> Value {
                 "enum": ["reservation", "task", "review", "device", "upsell", null],
                 "description": "What the run was about; null when it had no record.",
             },
-            "data": { "type": ["object", "null"], "description": "The record as its read returns it." },
+            "data": {
+                "type": ["object", "null"],
+                "properties": { "id": { "type": "string", "format": "uuid", "description": "Id of the record." } },
+                "required": ["id"],
+                "additionalProperties": true,
+                "description": "The record as its read returns it.",
+            },
         },
         "required": ["workflow", "step", "record_type", "data"],
         "examples": [{

@@ -57,6 +57,11 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         lists.add(targets::FORMAT);
         lists.add(targets::BACKLOG);
     },
+    subjects: &[
+        ("webhook-subscriptions", "Where events are sent, what was sent, and how it went."),
+        ("webhook-event-types", "The events there are, with what each of them carries."),
+        ("workflow-zapier-steps", "Steps of workflows that can be subscribed to."),
+    ],
     ..Chapter::new("events")
 };
 

@@ -62,5 +62,11 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             _ => Ok(()),
         }));
     },
+    subjects: &[
+        ("reservations", "Stays: who comes when, what they see and why, what they hand in."),
+        ("precheckin-submissions", "What guests hand in, to be approved or sent back."),
+        ("stays", "What the guest of a stay sees and does."),
+        ("guest-changes", "What guests did, in order, to be followed."),
+    ],
     ..Chapter::new("guest")
 };

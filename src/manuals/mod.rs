@@ -54,5 +54,12 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         let needs = Some(Permission::ModifyGuides);
         lists.add(Assignable { entity_type: EntityType::Manual, check: visible::check_exists, needs });
     },
+    subjects: &[
+        ("portal-manuals", "House manuals: what guests read, with the rules that say when it is shown."),
+        ("portal-manual-categories", "Headings that manuals stand under."),
+        ("cover-icons", "Icons for the covers of manuals."),
+        ("stock-photos", "Photos for the covers of manuals, from a provider."),
+        ("instructions", "Instructions that the platform pushes for properties, groups and tags."),
+    ],
     ..Chapter::new("manuals")
 };

@@ -55,7 +55,7 @@ impl JsonSchema for Sync {
             })
             .chain([json!({
                 "if": { "properties": { "isDeleted": { "const": true } }, "required": ["isDeleted"] },
-                "else": { "required": ["data"] },
+                "else": { "properties": { "data": {} }, "required": ["data"] },
             })])
             .collect();
         schemars::json_schema!({

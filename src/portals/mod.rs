@@ -37,5 +37,10 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             _ => Ok(()),
         }));
     },
+    subjects: &[
+        ("portals", "Guest portals: what guests of some flats see, whom they can ask, what they are offered."),
+        ("portal-brandings", "Colours, words and links that a portal is dressed in."),
+        ("properties", "Flats, and which portal serves each."),
+    ],
     ..Chapter::new("portals")
 };

@@ -46,5 +46,9 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         lists.add(Linking { filed_as: records::LINKED_AS, forget: records::forget_records });
         lists.add(Assignable { entity_type: EntityType::PrecheckStep, check: visible::check_exists, needs: None });
     },
+    subjects: &[
+        ("precheck-steps", "What guests complete before they arrive: one step a type, in an order, for whom and when."),
+        ("damage-waivers", "Damage waivers that a deposit step may offer in place of the deposit."),
+    ],
     ..Chapter::new("precheck")
 };

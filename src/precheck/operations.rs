@@ -37,6 +37,7 @@ struct Detail {
     /// What is asked, in order.
     questions: Vec<Question>,
     /// The organization's damage waivers, while the step offers one.
+    #[schemars(schema_with = "step::damage_waivers")]
     damage_waivers: Vec<Record>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::field::{Age, Cents, Count, Language, Text200, Text50000, UpTo200};
 use engine::moment::Moment;
 use jiff::Timestamp;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::{AsRefStr, EnumString, VariantArray};
@@ -15,6 +15,7 @@ use super::fields::prefill_values;
 use super::identity::IdentityFlagPolicy;
 use super::question::{Question, QuestionInput};
 use super::targeting::{InclusionType, NO_MAXIMUM};
+use crate::records::Kind;
 
 /// What a step asks of a guest.
 // In the spec's order.
@@ -491,6 +492,7 @@ pub struct Written {
     /// Always empty here; the single read has them.
     questions: Vec<Question>,
     /// Always empty here; the single read has them.
+    #[schemars(schema_with = "damage_waivers")]
     damage_waivers: Vec<Value>,
 }
 
@@ -503,6 +505,11 @@ impl From<&Step> for Written {
             damage_waivers: Vec::new(),
         }
     }
+}
+
+/// Damage waivers, as their own read returns them.
+pub(super) fn damage_waivers(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({ "type": "array", "items": Kind::DamageWaiver.view_schema() })
 }
 
 /// An agreement as it is when it has just been made.

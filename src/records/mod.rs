@@ -51,5 +51,23 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     },
     erased: erased::STATEMENTS,
     routes: Some(files::routes),
+    subjects: &[
+        ("tags", "Tags that properties have."),
+        ("property-groups", "Groups that properties are in."),
+        ("reviews", "What guests say of their stay."),
+        ("tasks", "Work to do in a flat."),
+        ("task-templates", "What tasks are made from."),
+        ("departments", "Who does which work."),
+        ("shifts", "When somebody is to work."),
+        ("clocked-shifts", "When somebody did work."),
+        ("devices", "Locks, thermostats, sensors and hubs in flats."),
+        ("lock-codes", "Codes of locks."),
+        ("upsells", "What guests can book besides."),
+        ("payment-accounts", "Where money goes."),
+        ("custom-fields", "Fields of the organization's own, whose values stand in texts."),
+        ("fee-products", "Fees that a step may ask for."),
+        ("custom-urls", "Addresses of the organization's own."),
+        ("background-check-accounts", "Accounts with providers of background checks."),
+    ],
     ..Chapter::new("records")
 };

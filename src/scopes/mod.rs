@@ -61,6 +61,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     statements: || [STATEMENTS, serving::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
     lists: |lists| lists.add(OnGone(forget_targets)),
+    subjects: &[("entity-scopes", "What a step, manual or portal is assigned to: properties, groups, tags, portals.")],
     ..Chapter::new("scopes")
 };
 

@@ -88,7 +88,12 @@ impl From<Hit> for Found {
 }
 
 /// Search.
-pub(crate) static CHAPTER: Chapter = Chapter { operations, statements: || STATEMENTS.to_vec(), ..Chapter::new("search") };
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations,
+    statements: || STATEMENTS.to_vec(),
+    subjects: &[("search", "Finds steps, manuals, portals and what else has a name.")],
+    ..Chapter::new("search")
+};
 
 fn operations() -> Vec<Operation> {
     vec![

@@ -63,6 +63,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     operations: operations::operations,
     statements: || [STATEMENTS, queue::STATEMENTS, uses::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
+    subjects: &[("translations", "Texts in every language that guests are addressed in.")],
     ..Chapter::new("translations")
 };
 

@@ -11,12 +11,15 @@ use vestibule::app::app;
 #[test]
 fn the_committed_document_is_the_one_that_is_served() {
     let committed = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json")).unwrap();
-    assert!(committed == openapi::json(app()), "openapi.json is not what the operations say; write it anew with `just openapi`");
+    assert!(
+        committed == openapi::json(app(), Surface::Public, "http://127.0.0.1:8080"),
+        "openapi.json is not what the operations say; write it anew with `just openapi`"
+    );
 }
 
 #[test]
 fn every_public_operation_is_in_it() {
-    let document = openapi::document(app());
+    let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     let operations = |paths: &Map<String, Value>| -> BTreeSet<String> {
         let listed = paths.values().flat_map(|path| path.as_object().unwrap().values());
         listed.filter_map(|operation| operation["operationId"].as_str()).map(str::to_owned).collect()
@@ -99,7 +102,7 @@ fn every_field_of_a_request_says_what_it_is_for() {
         let schema = operation.input_schema(&mut generator);
         found.extend(undescribed(&schema, generator.definitions(), operation.id));
     }
-    let document = openapi::document(app());
+    let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     let named = document["components"]["schemas"].as_object().unwrap();
     for operation in document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values()) {
         let id = operation["operationId"].as_str().unwrap();
@@ -140,7 +143,7 @@ fn a_field_without_a_description_is_named_by_its_path() {
 /// Examples are what people copy, so each must be what the schema beside it asks for.
 #[test]
 fn every_example_fits_its_schema() {
-    let document = openapi::document(app());
+    let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     let mut checked = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

@@ -27,9 +27,14 @@ fn all<'v>(document: &'v Value, wanted: &dyn Fn(&Value) -> bool) -> Vec<(String,
     found
 }
 
+/// The documents of all interfaces.
+fn documents() -> Vec<Value> {
+    Surface::VARIANTS.iter().map(|surface| openapi::document(app(), *surface, "http://127.0.0.1:8080")).collect()
+}
+
 #[test]
 fn describes_every_public_operation_once() {
-    let document = openapi::document(app());
+    let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     let ids: Vec<_> = all(&document["paths"], &|value| value["operationId"].is_string())
         .into_iter()
         .map(|(_, entry)| entry["operationId"].clone())
@@ -44,16 +49,80 @@ fn describes_every_public_operation_once() {
 
 #[test]
 fn every_reference_leads_somewhere() {
-    let document = openapi::document(app());
-    for (place, value) in all(&document, &|value| value["$ref"].is_string()) {
-        let target = value["$ref"].as_str().unwrap();
-        assert!(document.pointer(&target[1..]).is_some(), "{place} names {target}");
+    for document in documents() {
+        let named = all(&document, &|value| value["$ref"].is_string());
+        let target = |value: &Value| value["$ref"].as_str().unwrap()[1..].to_owned();
+        let lost: Vec<_> = named.iter().filter(|(_, value)| document.pointer(&target(value)).is_none()).collect();
+        assert!(lost.is_empty(), "{lost:?}");
+    }
+}
+
+/// What keeps generators of clients from making one, or from making one that says anything.
+#[test]
+fn generators_find_nothing_that_they_cannot_read() {
+    let is_schema = |value: &Value| value["type"].is_string() || value["type"].is_array();
+    for document in documents() {
+        let is_of =
+            |value: &Value, kind: &str| value["type"] == kind || value["type"].as_array().is_some_and(|kinds| kinds.contains(&json!(kind)));
+        let title = &document["info"]["title"];
+        let lists = all(&document, &|value| is_schema(value) && is_of(value, "array") && !value["items"].is_object());
+        assert_eq!(lists, [], "{title}: lists of who knows what");
+        let choices = all(&document, &|value| {
+            value["oneOf"].as_array().is_some_and(|shapes| shapes.iter().all(|shape| shape.get("const").is_some()))
+        });
+        assert_eq!(choices, [], "{title}: values to choose from that are no enumeration");
+        let is_open = |value: &Value| {
+            value.get("additionalProperties").is_none() && ["oneOf", "allOf", "anyOf"].iter().all(|part| value.get(part).is_none())
+        };
+        let objects = all(&document["components"], &|value| {
+            is_schema(value) && is_of(value, "object") && value.get("properties").is_none() && is_open(value)
+        });
+        assert_eq!(objects, [], "{title}: objects of whatever");
+        assert!(document["servers"][0]["url"].as_str().unwrap().starts_with("http"), "{title}");
+        for tag in document["tags"].as_array().unwrap() {
+            assert!(tag["description"].as_str().is_some_and(|words| !words.is_empty()), "{title}: {tag} is not described");
+        }
+    }
+    let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
+    let webhooks = document["webhooks"].as_object().unwrap();
+    assert!(webhooks.values().all(|webhook| webhook["post"]["operationId"].is_string()));
+    assert_eq!(document["webhooks"]["reservation.created"]["post"]["operationId"], "onReservationCreated");
+}
+
+#[test]
+fn every_subject_is_of_operations() {
+    let is_used = |subject: &str| app().operations.iter().any(|operation| operation.path.split('/').any(|part| part == subject));
+    let unused: Vec<_> = app().subjects.iter().filter(|(subject, _)| !is_used(subject)).collect();
+    assert!(unused.is_empty(), "{unused:?}");
+}
+
+#[test]
+fn scopes_are_those_of_the_operation() {
+    let document = openapi::document(app(), Surface::Public, "https://stay.example.com");
+    let scheme = &document["components"]["securitySchemes"]["oauth2"]["flows"]["authorizationCode"];
+    assert_eq!(scheme["tokenUrl"], "https://stay.example.com/oauth/token");
+    assert_eq!(scheme["scopes"].as_object().unwrap().len(), 11);
+    let security = |path: &str| document["paths"][path]["get"]["security"].clone();
+    assert_eq!(security("/precheck-steps"), json!([{ "bearer": [] }, { "oauth2": ["view_properties"] }]));
+    assert_eq!(document["servers"][0]["url"], "https://stay.example.com/api/v1");
+}
+
+/// The platform reads there what a record of each kind holds.
+#[test]
+fn every_kind_of_record_is_described_with_its_fields() {
+    let document = openapi::document(app(), Surface::Platform, "http://127.0.0.1:8080");
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    for kind in vestibule::records::Kind::VARIANTS {
+        let name = format!("{}Data", openapi::pascal(kind.as_ref()));
+        let schema = schemas.get(&name).unwrap_or(&schemas["NamedData"]);
+        let fields = schema["properties"].as_object().unwrap();
+        assert!(!fields.is_empty() && fields.values().all(|field| field["description"].is_string()), "{name}: {fields:?}");
     }
 }
 
 #[test]
 fn every_parameter_of_a_path_is_described() {
-    let document = openapi::document(app());
+    let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, entry) in item.as_object().unwrap() {
             let named = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect::<Vec<_>>();
@@ -67,7 +136,7 @@ fn every_parameter_of_a_path_is_described() {
 
 #[test]
 fn every_page_can_be_asked_for() {
-    let document = openapi::document(app());
+    let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     for operation in app().operations.iter().filter(|operation| operation.surface == Surface::Public && operation.paging.is_some()) {
         let entry = &document["paths"][operation.path]["get"];
         let has = |name: &str| entry["parameters"].as_array().into_iter().flatten().any(|parameter| parameter["name"] == name);
@@ -77,8 +146,11 @@ fn every_page_can_be_asked_for() {
 
 #[test]
 fn every_example_fits_its_schema() {
-    let document = openapi::document(app());
-    let media = all(&document, &|value| value["schema"].is_object() && (value["example"].is_object() || value["examples"].is_object()));
+    documents().iter().for_each(examples_fit);
+}
+
+fn examples_fit(document: &Value) {
+    let media = all(document, &|value| value["schema"].is_object() && (value["example"].is_object() || value["examples"].is_object()));
     assert!(!media.is_empty());
     for (place, media) in media {
         // References lead from the root, so the schema is put beside what they name.
@@ -94,5 +166,8 @@ fn every_example_fits_its_schema() {
 
 #[test]
 fn is_the_same_each_time() {
-    assert_eq!(format!("{:#}\n", openapi::document(app())), openapi::json(app()));
+    assert_eq!(
+        format!("{:#}\n", openapi::document(app(), Surface::Public, "http://127.0.0.1:8080")),
+        openapi::json(app(), Surface::Public, "http://127.0.0.1:8080")
+    );
 }

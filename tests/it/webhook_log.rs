@@ -5,6 +5,7 @@ use strum::VariantArray;
 
 use delivery::backlog;
 use engine::access::Permission;
+use engine::operation::Surface;
 use engine::surface::openapi;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -440,7 +441,7 @@ on_both! {
         let types = api.get("/webhook-event-types").await.data();
         let types = types.as_array().unwrap();
         assert_eq!(types.len(), Event::VARIANTS.len());
-        let document = openapi::document(vestibule::app::app());
+        let document = openapi::document(vestibule::app::app(), Surface::Public, "http://127.0.0.1:8080");
         for (told, event) in types.iter().zip(Event::VARIANTS) {
             let fields: Vec<_> = told.as_object().unwrap().keys().cloned().collect();
             assert_eq!(fields, ["description", "event", "example", "permission", "schema"]);

@@ -10,7 +10,7 @@ use store::{Row, Statement, Store, Transaction};
 use crate::access::Identified;
 use crate::error::Result;
 use crate::kit::{Kit, Lists};
-use crate::operation::Operation;
+use crate::operation::{Operation, Surface};
 
 /// A program.
 pub struct App {
@@ -24,6 +24,8 @@ pub struct App {
     pub summaries: Vec<&'static Summary>,
     /// What the chapters list for each other and for the engine, by its type.
     pub lists: Lists,
+    /// What the chapters say of what their operations are about: the first word of a path, and words for it.
+    pub subjects: Vec<(&'static str, &'static str)>,
     /// What is said of it as a whole.
     pub about: About,
 }
@@ -39,8 +41,8 @@ impl App {
 /// What is said of a program as a whole, and what of it the engine cannot know.
 #[derive(Clone, Copy)]
 pub struct About {
-    /// What the document says of the interface.
-    pub description: &'static str,
+    /// What the document of an interface says of it: its title, and a description.
+    pub interface: fn(Surface) -> (&'static str, &'static str),
     /// What clients tell their models about all tools together.
     pub instructions: &'static str,
     /// What to do now that a tool was refused, given the error, where there is something to say.
@@ -56,9 +58,9 @@ pub struct About {
 pub struct Annex {
     /// Parameters beside the engine's.
     pub parameters: fn() -> Value,
-    /// Schemas that get names of their own.
-    pub schemas: fn() -> Vec<Named>,
-    /// Messages that the program sends, given the schemas with names.
+    /// Schemas that get names of their own in the document of an interface.
+    pub schemas: fn(Surface) -> Vec<Named>,
+    /// Messages that the program sends, given the schemas with names: they are told of beside the public interface.
     pub webhooks: fn(&Map<String, Value>) -> Map<String, Value>,
 }
 

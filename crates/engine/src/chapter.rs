@@ -22,6 +22,8 @@ pub struct Chapter {
     pub erased: &'static [&'static Statement],
     /// Its summaries.
     pub summaries: &'static [&'static Summary],
+    /// What its operations are about, in the document: the word that their paths begin with, and a sentence or two.
+    pub subjects: &'static [(&'static str, &'static str)],
     /// What it answers besides operations.
     pub routes: Option<fn(&Arc<Service>) -> Router>,
     /// What it lists for the chapters below it, and for the engine.
@@ -32,7 +34,7 @@ impl Chapter {
     /// A chapter that brings nothing yet.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        Self { name, operations: Vec::new, statements: Vec::new, erased: &[], summaries: &[], routes: None, lists: |_| {} }
+        Self { name, operations: Vec::new, statements: Vec::new, erased: &[], summaries: &[], subjects: &[], routes: None, lists: |_| {} }
     }
 }
 
@@ -51,6 +53,7 @@ pub fn assemble(chapters: &[&Chapter], about: About) -> App {
         erased: [of_all(|chapter| chapter.erased.to_vec()), crate::erased::STATEMENTS.to_vec()].concat(),
         summaries: chapters.iter().flat_map(|chapter| chapter.summaries).copied().collect(),
         lists,
+        subjects: chapters.iter().flat_map(|chapter| chapter.subjects).copied().collect(),
         about,
     }
 }

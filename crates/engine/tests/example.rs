@@ -103,9 +103,9 @@ fn nobody(_: &mut Transaction<'_>, _: &str) -> Result<Option<Identified>> {
 
 fn app() -> &'static App {
     static APP: LazyLock<App> = LazyLock::new(|| {
-        let annex = Annex { parameters: || json!({}), schemas: Vec::new, webhooks: |_| serde_json::Map::new() };
+        let annex = Annex { parameters: || json!({}), schemas: |_| Vec::new(), webhooks: |_| serde_json::Map::new() };
         let link = Link { find: nobody, what: "Link" };
-        assemble(&[&NOTES], About { description: "Notes.", instructions: "Takes notes.", advice: |_| None, annex, link })
+        assemble(&[&NOTES], About { interface: |_| ("Notes", "Notes."), instructions: "Takes notes.", advice: |_| None, annex, link })
     });
     &APP
 }
@@ -190,7 +190,7 @@ async fn two_operations_and_a_table() {
 
 #[test]
 fn it_is_a_document_and_tools_as_well() {
-    let document = openapi::document(app());
+    let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     let notes = &document["paths"]["/notes"];
     assert_eq!((&notes["post"]["operationId"], &notes["get"]["operationId"]), (&json!("createNote"), &json!("listNotes")));
     assert_eq!(notes["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]["text"]["maxLength"], 20);

@@ -101,7 +101,7 @@ value!(
 );
 value!(
     /// An address, in one text or in parts of the platform's own.
-    Address, { "type": ["string", "object"] }
+    Address, { "type": ["string", "object"], "additionalProperties": true }
 );
 value!(
     /// Degrees north of the equator.

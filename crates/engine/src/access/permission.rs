@@ -2,10 +2,10 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use strum::{AsRefStr, EnumString, VariantArray};
+use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 
 /// One permission, in the spec's order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, AsRefStr, EnumString, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, AsRefStr, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each says what it is")]
@@ -21,6 +21,26 @@ pub enum Permission {
     ViewDevices,
     ViewWorkflows,
     ViewAnalytics,
+}
+
+impl Permission {
+    /// What it lets its holder do, in words that stand alone.
+    #[must_use]
+    pub const fn allows(self) -> &'static str {
+        match self {
+            Self::ViewProperties => "Read properties, portals, brandings and pre-check-in steps.",
+            Self::ModifyProperties => "Change portals, brandings and pre-check-in steps, and what they are assigned to.",
+            Self::ViewGuides => "Read house manuals.",
+            Self::ModifyGuides => "Change house manuals, their categories and what they are assigned to.",
+            Self::ModifyTasks => "Change texts and their translations.",
+            Self::ManageOrganization => "Administer the organization: its members, connections and the words of its portals.",
+            Self::ViewReservations => "Read reservations, what guests hand in and why they see what they see.",
+            Self::ViewTasks => "Read tasks, and be told of them.",
+            Self::ViewDevices => "Read devices and lock codes, and be told of them.",
+            Self::ViewWorkflows => "Read the steps of workflows, and be told of their runs.",
+            Self::ViewAnalytics => "Read analytics.",
+        }
+    }
 }
 
 impl JsonSchema for Permission {

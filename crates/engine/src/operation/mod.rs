@@ -14,6 +14,7 @@ use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use strum::{AsRefStr, EnumString, VariantArray};
 
 use crate::access::{Access, Permission, Revisions};
 pub use crate::context::Touches;
@@ -29,7 +30,8 @@ pub(crate) use schema::tidy;
 pub use shape::Shape;
 
 /// The interface an operation belongs to; each has its own credential.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, AsRefStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Surface {
     /// `/api/v1`, for integrators: API key or access token.
     Public,

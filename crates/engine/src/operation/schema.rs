@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 /// The schema of an object without fields.
 pub(super) fn json_object() -> Schema {
@@ -20,7 +20,8 @@ pub fn inline_generator() -> SchemaGenerator {
         .into_generator()
 }
 
-/// Removes what a reader of the schema has no use for: the defaults of fields that may be left out, Rust's number formats.
+/// Removes what a reader of the schema has no use for: the defaults of fields that may be left out, Rust's number formats. Values to
+/// choose from are an `enum`, which every generator of clients reads.
 pub(crate) fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -38,9 +39,60 @@ pub(crate) fn tidy(schema: &mut Value) {
                 // Where a line of it ends says something of the source alone.
                 *description = description.replace('\n', " ");
             }
+            let fields = map.get_mut("properties").and_then(Value::as_object_mut).map(|fields| fields.values_mut());
+            fields.into_iter().flatten().for_each(anything);
+            map.get_mut("items").into_iter().for_each(anything);
             map.values_mut().for_each(tidy);
+            enumerate(map);
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
         _ => {}
+    }
+}
+
+/// What takes anything is an object without conditions, which more readers know than `true`.
+fn anything(schema: &mut Value) {
+    if *schema == Value::Bool(true) {
+        *schema = json!({});
+    }
+}
+
+/// Puts one list of values in the place of a shape for each. What the shapes say of themselves is said of all together.
+fn enumerate(map: &mut Map<String, Value>) {
+    let Some(shapes) = map.get("oneOf").and_then(Value::as_array) else { return };
+    let values = |shape: &Value| match (shape.get("const"), shape.get("enum")) {
+        (Some(value), _) => Some(vec![value.clone()]),
+        (None, Some(Value::Array(values))) => Some(values.clone()),
+        _ => None,
+    };
+    let Some(all) = shapes.iter().map(values).collect::<Option<Vec<_>>>() else { return };
+    let all: Vec<Value> = all.concat();
+    let said = |shape: &Value| Some(format!("`{}`: {}", shape["const"].as_str()?, shape["description"].as_str()?));
+    let words: Vec<String> =
+        map.get("description").and_then(Value::as_str).map(str::to_owned).into_iter().chain(shapes.iter().filter_map(said)).collect();
+    map.remove("oneOf");
+    map.insert("type".into(), json!("string"));
+    map.insert("enum".into(), all.into());
+    if !words.is_empty() {
+        map.insert("description".into(), words.join(" ").into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_to_choose_from_are_an_enumeration() {
+        let mut schema = json!({ "anyOf": [{
+            "description": "How it went.",
+            "oneOf": [{ "type": "string", "enum": ["a", "b"] }, { "type": "string", "const": "c", "description": "Well." }],
+        }, { "type": "null" }] });
+        tidy(&mut schema);
+        let expected = json!({ "type": "string", "enum": ["a", "b", "c"], "description": "How it went. `c`: Well." });
+        assert_eq!(schema["anyOf"][0], expected);
+        let mut shapes = json!({ "oneOf": [{ "const": 1 }, { "type": "object" }] });
+        tidy(&mut shapes);
+        assert_eq!(shapes["oneOf"].as_array().unwrap().len(), 2);
     }
 }

@@ -22,7 +22,7 @@ const PAGE: &str = concat!(
 </head>
 <body>
 <div id="app"></div>
-<noscript>This page needs JavaScript. The document it shows is <a href="/api/v1/openapi.json">openapi.json</a>.</noscript>
+<noscript>This page needs JavaScript. It shows the documents of three interfaces: <a href="/api/v1/openapi.json">public</a>, <a href="/platform/v1/openapi.json">platform</a>, <a href="/guest/v1/openapi.json">guest</a>.</noscript>
 <script src="/docs/scalar.js?v="#,
     env!("CARGO_PKG_VERSION"),
     r#""></script>
@@ -37,7 +37,11 @@ const PAGE: &str = concat!(
 /// Starts the reference. A file of its own, so that no inline script need be allowed. What is switched off would talk to
 /// hosts of the reference's makers.
 const START: &str = r##"Scalar.createApiReference("#app", {
-  url: "/api/v1/openapi.json",
+  sources: [
+    { title: "Public interface", slug: "public", url: "/api/v1/openapi.json", default: true },
+    { title: "Platform interface", slug: "platform", url: "/platform/v1/openapi.json" },
+    { title: "Guest interface", slug: "guest", url: "/guest/v1/openapi.json" },
+  ],
   withDefaultFonts: false,
   telemetry: false,
   agent: { disabled: true },

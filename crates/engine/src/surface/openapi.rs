@@ -1,9 +1,12 @@
-//! The OpenAPI 3.1 document: the operation list, written down.
+//! The OpenAPI 3.1 documents: the operation list, written down, a document for each interface.
 //!
 //! The schemas are those that requests are validated by, so the document cannot say one thing and the service do another.
 
 mod components;
 mod example;
+mod security;
+
+use std::collections::BTreeSet;
 
 use http::{HeaderValue, Method};
 use schemars::generate::SchemaSettings;
@@ -20,6 +23,9 @@ pub use example::{Detail, of as example};
 
 /// Where the document keeps its named schemas.
 const SCHEMAS: &str = "/components/schemas";
+/// Where a document is found, below the base of its interface.
+pub(super) const PATH: &str = "/openapi.json";
+
 /// The document as it is served.
 pub(super) struct Document {
     pub(super) packed: Packed,
@@ -27,84 +33,121 @@ pub(super) struct Document {
 }
 
 impl Document {
-    pub(super) fn of(app: &App) -> Self {
-        let text = json(app);
+    pub(super) fn of(app: &'static App, surface: Surface, public_url: &str) -> Self {
+        let text = json(app, surface, public_url);
         Self { etag: pipeline::tag(&[&text]), packed: Packed::new(text) }
     }
 }
 
-/// The document as it is printed and served.
+/// The document of an interface as it is printed and served.
 #[must_use]
-pub fn json(app: &App) -> String {
-    format!("{:#}\n", document(app))
+pub fn json(app: &'static App, surface: Surface, public_url: &str) -> String {
+    format!("{:#}\n", document(app, surface, public_url))
 }
 
-/// The OpenAPI document of the public interface.
+/// The OpenAPI document of an interface at a public address.
 #[must_use]
-pub fn document(app: &App) -> Value {
+pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value {
     let annex = app.about.annex;
-    let (described, schemas) = describe(app);
+    let (title, description) = (app.about.interface)(surface);
+    let (described, schemas) = describe(app, surface);
     let mut paths = Map::new();
-    let mut tags: Vec<Value> = Vec::new();
+    let mut subjects: Vec<&str> = Vec::new();
     for described in &described {
         let path = paths.entry(described.operation.path).or_insert_with(|| json!({}));
         path[described.operation.method.as_str().to_lowercase()] = described.entry(&schemas);
-        let tag = json!({ "name": tag(described.operation) });
-        if !tags.contains(&tag) {
-            tags.push(tag);
+        let subject = subject(described.operation);
+        if !subjects.contains(&subject) {
+            subjects.push(subject);
         }
     }
-    let mut parameters = components::parameters();
-    if let (Some(parameters), Value::Object(others)) = (parameters.as_object_mut(), (annex.parameters)()) {
-        parameters.extend(others);
-    }
-    json!({
+    let words = |subject: &str| app.subjects.iter().find(|(named, _)| *named == subject).map(|(_, words)| *words);
+    let tags: Vec<Value> =
+        subjects.iter().map(|subject| json!({ "name": tag(subject), "description": words(subject).unwrap_or_default() })).collect();
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
-            "title": "Vestibule",
+            "title": title,
             "version": env!("CARGO_PKG_VERSION"),
-            "description": app.about.description,
+            "description": description,
+            "contact": { "name": "Vestibule" },
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
-        "servers": [{ "url": Surface::Public.base() }],
-        "security": [{ "bearer": [] }],
+        "servers": [{ "url": format!("{public_url}{}", surface.base()) }],
         "tags": tags,
         "paths": paths,
-        "webhooks": (annex.webhooks)(&schemas),
         "components": {
-            "securitySchemes": {
-                "bearer": {
-                    "type": "http",
-                    "scheme": "bearer",
-                    "description": "An API key (`sk_…`), which acts across the whole organization, or an OAuth access token \
-                        (`at_…`), which reaches the properties of the member who authorized it.",
-                },
-            },
-            "parameters": parameters,
-            "headers": components::headers(),
-            "responses": components::responses(),
+            "parameters": components::parameters(surface),
+            "headers": components::headers(surface),
+            "responses": components::responses(surface),
             "schemas": schemas,
         },
-    })
+    });
+    match security::schemes(surface, public_url) {
+        Some(schemes) => document["components"]["securitySchemes"] = schemes,
+        None => document["security"] = json!([]),
+    }
+    if surface == Surface::Public {
+        document["webhooks"] = (annex.webhooks)(&schemas).into();
+        if let (Some(parameters), Value::Object(others)) = (document["components"]["parameters"].as_object_mut(), (annex.parameters)()) {
+            parameters.extend(others);
+        }
+    }
+    without_unused(&mut document);
+    document
+}
+
+/// Takes out the components that nothing refers to.
+fn without_unused(document: &mut Value) {
+    loop {
+        let mut named = BTreeSet::new();
+        references(document, &mut named);
+        let mut is_done = true;
+        for (section, components) in document["components"].as_object_mut().into_iter().flatten() {
+            if section == "securitySchemes" {
+                continue;
+            }
+            if let Some(components) = components.as_object_mut() {
+                let before = components.len();
+                components.retain(|name, _| named.contains(&format!("#/components/{section}/{name}")));
+                is_done &= components.len() == before;
+            }
+        }
+        // What was taken out may have been all that referred to something else.
+        if is_done {
+            return;
+        }
+    }
+}
+
+fn references(value: &Value, named: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            named.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            fields.values().for_each(|inner| references(inner, named));
+        }
+        Value::Array(items) => items.iter().for_each(|inner| references(inner, named)),
+        _ => {}
+    }
 }
 
 /// An operation with its schemas.
-struct Described<'a> {
-    operation: &'a Operation,
+struct Described {
+    operation: &'static Operation,
     input: Value,
     output: Value,
 }
 
-/// The public operations, and the schemas they name.
-fn describe(app: &App) -> (Vec<Described<'_>>, Map<String, Value>) {
+/// The operations of an interface, and the schemas they name.
+fn describe(app: &'static App, surface: Surface) -> (Vec<Described>, Map<String, Value>) {
     let mut generator = SchemaSettings::draft2020_12()
         .with(|settings| {
             settings.definitions_path = SCHEMAS.into();
             settings.meta_schema = None;
         })
         .into_generator();
-    let public = app.operations.iter().filter(|operation| operation.surface == Surface::Public);
-    let mut described: Vec<_> = public
+    let operations = app.operations.iter().filter(|operation| operation.surface == surface);
+    let mut described: Vec<_> = operations
         .map(|operation| Described {
             operation,
             input: operation.input_schema(&mut generator),
@@ -113,29 +156,54 @@ fn describe(app: &App) -> (Vec<Described<'_>>, Map<String, Value>) {
         .collect();
     let mut schemas = generator.take_definitions(true);
     schemas.values_mut().for_each(operation::tidy);
-    let named = (app.about.annex.schemas)();
+    let named = (app.about.annex.schemas)(surface);
+    let mut used = BTreeSet::new();
     for described in &mut described {
-        name_schema(&mut described.output, &named, &mut schemas);
+        name_schemas(&mut described.input, &named, &mut used);
+        name_schemas(&mut described.output, &named, &mut used);
     }
-    for Named { name, schema, .. } in named.into_iter().filter(|named| named.is_always) {
-        schemas.insert(name, schema);
+    schemas.values_mut().for_each(|schema| name_schemas(schema, &named, &mut used));
+    for Named { name, schema, is_always } in named {
+        if is_always || used.contains(&name) {
+            schemas.insert(name, schema);
+        }
     }
-    schemas.extend(components::envelope_schemas());
+    schemas.extend(components::envelope_schemas(surface));
     (described, schemas)
 }
 
-/// Puts a reference in the place of a schema with a name, alone or as the items of a list: it is described once.
-fn name_schema(output: &mut Value, named: &[Named], schemas: &mut Map<String, Value>) {
-    let place = if output.get("items").is_some() { &mut output["items"] } else { output };
-    if let Some(Named { name, schema, .. }) = named.iter().find(|named| named.schema == *place) {
-        *place = reference("schemas", name);
-        schemas.insert(name.clone(), schema.clone());
+/// Puts references in the places of schemas with names, wherever they stand: each is described once. Such a schema may have a
+/// description of its own where it stands.
+fn name_schemas(schema: &mut Value, named: &[Named], used: &mut BTreeSet<String>) {
+    let is_it = |named: &&Named| match (&named.schema, &*schema) {
+        (Value::Object(own), Value::Object(here)) => {
+            here.iter().all(|(key, value)| own.get(key).map_or(key == "description", |own| own == value))
+                && own.keys().all(|key| here.contains_key(key))
+        }
+        _ => false,
+    };
+    if let Some(Named { name, .. }) = named.iter().find(is_it) {
+        *schema = reference("schemas", name);
+        used.insert(name.clone());
+        return;
+    }
+    match schema {
+        Value::Object(fields) => fields.values_mut().for_each(|inner| name_schemas(inner, named, used)),
+        Value::Array(items) => items.iter_mut().for_each(|inner| name_schemas(inner, named, used)),
+        _ => {}
     }
 }
 
-/// The first segment of the path, as words.
-fn tag(operation: &Operation) -> String {
-    capital(&operation.path.split('/').nth(1).unwrap_or_default().replace('-', " "))
+/// What an operation is about: the first word of its path, below the organization where one is named.
+fn subject(operation: &'static Operation) -> &'static str {
+    let mut words = operation.path.split('/').filter(|part| !part.is_empty() && !part.starts_with('{'));
+    let first = words.next().unwrap_or_default();
+    if first == "organizations" { words.next().unwrap_or(first) } else { first }
+}
+
+/// A subject, as words.
+fn tag(subject: &str) -> String {
+    capital(&subject.replace('-', " "))
 }
 
 fn capital(words: &str) -> String {
@@ -149,7 +217,7 @@ pub fn pascal(name: &str) -> String {
     name.split('_').map(capital).collect()
 }
 
-impl Described<'_> {
+impl Described {
     fn entry(&self, schemas: &Map<String, Value>) -> Value {
         let Self { operation, .. } = self;
         let needed = match operation.needs {
@@ -166,9 +234,12 @@ impl Described<'_> {
             "operationId": operation.id,
             "summary": operation.summary,
             "description": description,
-            "tags": [tag(operation)],
+            "tags": [tag(subject(operation))],
             "responses": self.responses(schemas),
         });
+        if let Some(security) = security::of(operation) {
+            entry["security"] = security;
+        }
         let parameters = self.parameters();
         if !parameters.is_empty() {
             entry["parameters"] = parameters.into();
@@ -197,7 +268,7 @@ impl Described<'_> {
             let name = parameter["name"].as_str().filter(|_| parameter["in"] == "path");
             name.and_then(|name| operation.path.find(&format!("{{{name}}}"))).unwrap_or(usize::MAX)
         });
-        if operation.method == Method::POST {
+        if operation.method == Method::POST && operation.surface == Surface::Public {
             parameters.push(reference("parameters", "IdempotencyKey"));
         }
         if operation.method == Method::GET {
@@ -229,6 +300,14 @@ impl Described<'_> {
         if let Some(fields) = example.as_object_mut() {
             fields.retain(|name, _| !operation.is_path_field(name));
         }
+        if let Some(file) = operation.file {
+            // It comes as a part of a form: its bytes, whatever their type.
+            schema["properties"][file.field] = json!({
+                "type": "string", "contentMediaType": "application/octet-stream",
+                "description": format!("The file: {}, at most {} MiB.", file.kinds, file.most >> 20),
+            });
+            return Some(json!({ "required": true, "content": { "multipart/form-data": { "schema": schema } } }));
+        }
         Some(json!({ "required": is_required, "content": { "application/json": { "schema": schema, "example": example } } }))
     }
 
@@ -241,7 +320,10 @@ impl Described<'_> {
         for kind in Refusal::VARIANTS.iter().copied() {
             let may_happen = match kind {
                 Refusal::Conflict => operation.effect == Effect::Write,
-                Refusal::BusinessRule => operation.method == Method::POST,
+                Refusal::BusinessRule => operation.method == Method::POST && operation.surface == Surface::Public,
+                Refusal::Authentication => operation.surface != Surface::Guest,
+                Refusal::RateLimit => operation.surface != Surface::Platform,
+                Refusal::Gone => operation.surface == Surface::Platform && operation.effect == Effect::Read,
                 Refusal::Provider => matches!(operation.work, Work::Provider(_)),
                 _ => kind.is_public(),
             };
@@ -254,8 +336,8 @@ impl Described<'_> {
 
     fn success(&self, schemas: &Map<String, Value>) -> Value {
         let operation = self.operation;
-        let mut headers: Vec<_> = vec!["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
-        if operation.method == Method::POST {
+        let mut headers = components::common_headers(operation.surface);
+        if operation.method == Method::POST && operation.surface == Surface::Public {
             headers.push("Idempotency-Replayed");
         }
         if operation.method == Method::GET {

@@ -1,7 +1,7 @@
 //! HTTP: every operation as a route, and what stands around all of them.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -16,6 +16,7 @@ use http::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, ETAG,
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use http_body::Body as _;
+use strum::VariantArray as _;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
@@ -24,11 +25,10 @@ use uuid::Uuid;
 
 use super::answers::{self, Wishes};
 use super::observe::{self, Metrics, Served};
-use super::openapi::Document;
+use super::openapi::{self, Document};
 use super::reading::Reading;
 use super::{docs, tools};
 use crate::access::Resource;
-use crate::app::App;
 use crate::error::{Error, Kind};
 use crate::operation::{Operation, Surface};
 use crate::pipeline::{self, Outcome, Payload, Quota, Request, Requester, Service, error_body};
@@ -55,7 +55,6 @@ pub struct RequestId(pub Uuid);
 
 /// Everything that answers on the port: the operations and what there is beside them, and other routes besides.
 pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], others: Vec<Router>) -> Result<Router, String> {
-    let document = Arc::new(OnceLock::new());
     let app = service.app;
     let mut routes = Router::new();
     for operation in &app.operations {
@@ -80,10 +79,10 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], othe
     let routes = others.into_iter().fold(routes, Router::merge).layer(middleware::from_fn_with_state(service.clone(), counted));
     // What is small or shared by all, and what one asks of a server that is in trouble, is not counted.
     let beside = Router::new()
-        .route("/api/v1/openapi.json", get(move |headers| openapi_document(app, document.clone(), headers)))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(move |State(service): State<Arc<Service>>| async move { metrics.render(&service).await }))
+        .merge(documents(service))
         .with_state(service.clone())
         .merge(docs::router());
     let routes = routes.merge(beside).fallback(not_found).method_not_allowed_fallback(not_found).layer(compression);
@@ -277,9 +276,19 @@ pub async fn not_found(request: HttpRequest) -> Response {
     refuse(&Error::not_found("Route"), id)
 }
 
-async fn openapi_document(app: &'static App, document: Arc<OnceLock<Document>>, headers: HeaderMap) -> Response {
-    let Document { packed, etag } = document.get_or_init(|| Document::of(app));
-    answers::of_packed(packed, etag.clone(), &headers).await
+/// A document for each interface, made when it is first asked for.
+fn documents(service: &Arc<Service>) -> Router<Arc<Service>> {
+    let route = |router: Router<Arc<Service>>, surface: &Surface| {
+        let (app, surface, public_url) = (service.app, *surface, service.kit.public_url.clone());
+        let document = Arc::new(LazyLock::new(move || Document::of(app, surface, &public_url)));
+        let answer = move |headers: HeaderMap| async move { openapi_document(&document, headers).await };
+        router.route(&format!("{}{}", surface.base(), openapi::PATH), get(answer))
+    };
+    Surface::VARIANTS.iter().fold(Router::new(), route)
+}
+
+async fn openapi_document(document: &Document, headers: HeaderMap) -> Response {
+    answers::of_packed(&document.packed, document.etag.clone(), &headers).await
 }
 
 /// Whether the database answers, and all background work goes on.

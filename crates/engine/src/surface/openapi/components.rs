@@ -7,6 +7,7 @@ use strum::VariantArray;
 
 use super::{example, pascal};
 use crate::error::{Error, Kind, MOST_ISSUES};
+use crate::operation::Surface;
 
 /// Points at a component.
 #[must_use]
@@ -19,9 +20,18 @@ pub(super) fn header_references(names: &[&str]) -> Value {
     names.iter().map(|name| ((*name).to_owned(), reference("headers", name))).collect::<Map<_, _>>().into()
 }
 
+/// The headers of every answer of an interface.
+pub(super) fn common_headers(surface: Surface) -> Vec<&'static str> {
+    let mut headers = vec!["X-Request-Id"];
+    if surface != Surface::Platform {
+        headers.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]);
+    }
+    headers
+}
+
 /// Parameters that several operations take.
-pub(super) fn parameters() -> Value {
-    json!({
+pub(super) fn parameters(surface: Surface) -> Value {
+    let mut parameters = json!({
         "IdempotencyKey": {
             "name": "Idempotency-Key",
             "in": "header",
@@ -36,13 +46,19 @@ pub(super) fn parameters() -> Value {
             "description": "The `ETag` of an answer that the caller has: 304 as long as it would be the same.",
             "schema": { "type": "string" },
         },
-    })
+    });
+    if surface != Surface::Public
+        && let Some(parameters) = parameters.as_object_mut()
+    {
+        parameters.remove("IdempotencyKey");
+    }
+    parameters
 }
 
 /// Headers of answers.
-pub(super) fn headers() -> Value {
+pub(super) fn headers(surface: Surface) -> Value {
     let number = |description: &str| json!({ "description": description, "schema": { "type": "integer", "minimum": 0 } });
-    json!({
+    let mut headers = json!({
         "X-Request-Id": {
             "description": "Unique per request. On a replay it differs from `meta.requestId`, which is the first request's.",
             "schema": { "type": "string", "format": "uuid" },
@@ -59,7 +75,17 @@ pub(super) fn headers() -> Value {
             "description": "Names the state of what is answered: the same for the same data, whatever `meta.requestId` is.",
             "schema": { "type": "string" },
         },
-    })
+    });
+    if let Some(headers) = headers.as_object_mut() {
+        let sent = common_headers(surface);
+        let is_sent = |name: &str| match name {
+            "Idempotency-Replayed" => surface == Surface::Public,
+            "ETag" | "Retry-After" => true,
+            _ => sent.contains(&name),
+        };
+        headers.retain(|name, _| is_sent(name));
+    }
+    headers
 }
 
 /// `validation_error` as `ValidationError`. Kinds of one status share a type, and so a response.
@@ -69,27 +95,29 @@ pub(super) fn refusal_name(kind: Kind) -> String {
 }
 
 /// The answers that operations share: that nothing has changed, and the refusals.
-pub(super) fn responses() -> Map<String, Value> {
-    let headers = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "ETag"];
+pub(super) fn responses(surface: Surface) -> Map<String, Value> {
+    let headers: Vec<_> = common_headers(surface).into_iter().chain(["ETag"]).collect();
     let not_modified = json!({
         "description": "What is answered is what the caller has by `If-None-Match`.",
         "headers": header_references(&headers),
     });
-    let mut responses = refusals();
+    let mut responses = refusals(surface);
     responses.insert("NotModified".into(), not_modified);
     responses
 }
 
+/// What an interface may answer.
+fn told(surface: Surface) -> impl Iterator<Item = Kind> {
+    Kind::VARIANTS.iter().copied().filter(move |kind| kind.is_public() || surface == Surface::Platform)
+}
+
 /// The refusals of the error table, each with an example of every code it has.
-fn refusals() -> Map<String, Value> {
+fn refusals(surface: Surface) -> Map<String, Value> {
     let mut responses = Map::new();
-    for kind in Kind::VARIANTS.iter().copied().filter(|kind| kind.is_public()) {
+    for kind in told(surface) {
         let (_, _, code, message) = kind.row();
         let response = responses.entry(refusal_name(kind)).or_insert_with(|| {
-            let mut headers = vec!["X-Request-Id"];
-            if kind != Kind::Authentication {
-                headers.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]);
-            }
+            let mut headers = if kind == Kind::Authentication { vec!["X-Request-Id"] } else { common_headers(surface) };
             if matches!(kind, Kind::RateLimit | Kind::Unavailable) {
                 headers.push("Retry-After");
             }
@@ -111,8 +139,8 @@ fn refusals() -> Map<String, Value> {
 }
 
 /// The schemas of what stands around `data`.
-pub(super) fn envelope_schemas() -> Map<String, Value> {
-    let types: BTreeSet<_> = Kind::VARIANTS.iter().filter(|kind| kind.is_public()).map(|kind| kind.row().1).collect();
+pub(super) fn envelope_schemas(surface: Surface) -> Map<String, Value> {
+    let types: BTreeSet<_> = told(surface).map(|kind| kind.row().1).collect();
     let number = json!({ "type": "integer", "minimum": 0 });
     let request_id = json!({ "type": "string", "format": "uuid", "description": "Unique per request." });
     let schemas = json!({

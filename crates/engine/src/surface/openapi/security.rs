@@ -1,0 +1,56 @@
+//! How callers of each interface are let in.
+
+use serde_json::{Map, Value, json};
+use strum::VariantArray;
+
+use crate::access::Permission;
+use crate::operation::{Needs, Operation, Surface};
+
+/// The schemes of an interface; of that of guests, whose token is in the path, there are none.
+pub(super) fn schemes(surface: Surface, public_url: &str) -> Option<Value> {
+    match surface {
+        Surface::Public => Some(json!({
+            "bearer": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "An API key (`sk_…`), which acts across the whole organization, or an OAuth access token \
+                    (`at_…`), which reaches the properties of the member who authorized it.",
+            },
+            "oauth2": {
+                "type": "oauth2",
+                "description": "How an app gets an access token: a member signs in and allows it some of what they may do. \
+                    Authorization code with PKCE (S256).",
+                "flows": { "authorizationCode": {
+                    "authorizationUrl": format!("{public_url}/oauth/authorize"),
+                    "tokenUrl": format!("{public_url}/oauth/token"),
+                    "refreshUrl": format!("{public_url}/oauth/token"),
+                    "scopes": scopes(),
+                } },
+            },
+        })),
+        Surface::Platform => Some(json!({
+            "bearer": { "type": "http", "scheme": "bearer", "description": "The platform key (`--platform-key`)." },
+        })),
+        Surface::Guest => None,
+    }
+}
+
+fn scopes() -> Map<String, Value> {
+    Permission::VARIANTS.iter().map(|permission| (permission.as_ref().to_owned(), permission.allows().into())).collect()
+}
+
+/// What an operation asks for: a key, or a token of these scopes. Which scope it is may hang on what is sent.
+pub(super) fn of(operation: &Operation) -> Option<Value> {
+    match operation.surface {
+        Surface::Public => {
+            let scopes: Vec<&str> = match operation.needs {
+                Needs::Permission(permission) => vec![permission.into()],
+                Needs::Permissions(permissions) => permissions.iter().map(|permission| permission.as_ref()).collect(),
+                Needs::Credential | Needs::ByBody(_) => Vec::new(),
+            };
+            Some(json!([{ "bearer": [] }, { "oauth2": scopes }]))
+        }
+        Surface::Platform => Some(json!([{ "bearer": [] }])),
+        Surface::Guest => None,
+    }
+}
