@@ -5,6 +5,7 @@
 //! [`shown::Shown`]: [`home`], [`step`], [`review`], [`reading`], [`messages`], each with its template in `templates/page`.
 
 mod asking;
+mod besides;
 mod calendar;
 mod dates;
 mod fault;

@@ -46,6 +46,7 @@ pub struct Preview {
 pub struct Flat {
     pub name: String,
     pub timezone: String,
+    pub country: String,
     pub address: Option<Value>,
     #[serde(default)]
     pub latitude: Option<f64>,
