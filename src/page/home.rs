@@ -56,6 +56,9 @@ struct Head<'v> {
     /// Leads to the stay as an event, while it is still to come.
     calendar: Option<String>,
     calendar_icon: String,
+    /// Leads to the stay as a pass, where there is one.
+    pass: Option<String>,
+    pass_icon: String,
 }
 
 /// Pre-check-in, as it stands.
@@ -182,6 +185,8 @@ fn head(shown: &Shown, phase: Phase) -> Head<'_> {
         check_out_time: leaves.map(|time| fill(words.until_time, &[("time", &time)])),
         calendar: (phase == Phase::Before).then(|| shown.links.calendar()),
         calendar_icon: icon("calendar-plus"),
+        pass: shown.offers_pass().then(|| shown.links.pass()),
+        pass_icon: icon("ticket"),
     }
 }
 

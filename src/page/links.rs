@@ -122,6 +122,12 @@ impl Links {
         self.at("/stay.ics", &[])
     }
 
+    /// The stay as a pass for a wallet.
+    #[must_use]
+    pub fn pass(&self) -> String {
+        self.at("/stay.pkpass", &[])
+    }
+
     /// What a phone makes an application of.
     #[must_use]
     pub fn manifest(&self) -> String {

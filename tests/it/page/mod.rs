@@ -1,10 +1,12 @@
 //! The guest's page and its forms (contract: The guest's page).
 
 mod addresses;
+mod memory;
 mod messages;
 mod phases;
 mod reading;
 mod steps;
+mod wallet;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;

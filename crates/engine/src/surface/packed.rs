@@ -20,12 +20,14 @@ pub struct Packed {
 }
 
 impl Packed {
-    pub(super) fn new(plain: impl Into<Bytes>) -> Self {
+    /// A text that nobody has asked for yet.
+    #[must_use]
+    pub fn new(plain: impl Into<Bytes>) -> Self {
         Self { plain: plain.into(), brotli: OnceCell::new(), gzip: OnceCell::new() }
     }
 
     /// The text as these headers would have it, and its coding.
-    pub(super) async fn for_client(&self, headers: &HeaderMap) -> (Bytes, Option<&'static str>) {
+    pub async fn for_client(&self, headers: &HeaderMap) -> (Bytes, Option<&'static str>) {
         // Packing in memory does not fail; if it did, the text itself would do.
         let packed = if accepts(headers, "br") {
             self.brotli
