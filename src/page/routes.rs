@@ -108,7 +108,7 @@ async fn opened(visit: &mut Visit, operation: &str, made: impl FnOnce(&Visit, &S
 }
 
 async fn home_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
-    read(server, params, request, "getStayPage", |_, shown| (200, home::render(shown))).await
+    read(server, params, request, "getStayPage", |visit, shown| (200, home::render(shown, visit.is_handed_in()))).await
 }
 
 async fn step_page(server: Server, params: PathParams, request: HttpRequest) -> Response {

@@ -117,6 +117,9 @@ pub struct Step {
     pub expected_guests: Option<usize>,
     #[serde(default)]
     pub is_signature_required: bool,
+    /// When an agreement was accepted.
+    #[serde(default)]
+    pub accepted_at: Option<Moment>,
     #[serde(default)]
     pub deposit: Option<Deposit>,
     #[serde(default)]

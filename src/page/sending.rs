@@ -139,7 +139,7 @@ async fn hand_in(mut visit: Visit, body: Body) -> Sent {
     }
     let answer: Result<Value, Refusal> = visit.ask("submitPrecheckin", &[], Vec::new(), HeaderMap::new(), Body::empty()).await;
     let Err(refusal) = answer else {
-        let response = reply::redirect(&shown.links.home());
+        let response = reply::redirect(&shown.links.home_handed_in());
         return Sent { visit, response };
     };
     // It may have been handed in just now, by the same hand: what is so now decides.

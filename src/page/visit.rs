@@ -95,6 +95,12 @@ impl Visit {
         form::sent(&self.query, wanted)
     }
 
+    /// Whether the guest comes from handing pre-check-in in.
+    #[must_use]
+    pub fn is_handed_in(&self) -> bool {
+        self.asks("handedIn").is_some()
+    }
+
     /// The language that is spoken before it is known who asks.
     #[must_use]
     pub fn tag(&self) -> String {
@@ -166,7 +172,7 @@ impl Visit {
     /// What a page that is kept is found by: what it is asked for with, where it shows the moment that it is.
     #[must_use]
     pub fn key(&self, operation: &str) -> Option<Box<str>> {
-        if self.asks("at").is_some() {
+        if self.asks("at").is_some() || self.is_handed_in() {
             return None;
         }
         let ids: String = self.ids.iter().filter_map(|(_, id)| *id).map(|id| id.to_string()).collect();

@@ -1,10 +1,12 @@
 //! The guest's page and its forms (contract: The guest's page).
 
 mod addresses;
+mod hostile;
 mod memory;
 mod messages;
 mod phases;
 mod reading;
+mod sizes;
 mod steps;
 mod wallet;
 

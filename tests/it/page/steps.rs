@@ -121,10 +121,11 @@ on_both! {
         let (address, page) = browser.fill_in(&page, &place, &[("isAccepted", "true")]).await;
         assert_eq!(address, format!("/stay/{}/review?language=es", house.token));
 
-        shows(&page, &["Lovelace", "Rojo\n&#60;/textarea&#62;", "Cuna, Trona", &at(survey.step, "")]);
+        shows(&page, &["Lo aceptaste el sábado, 21 de noviembre", "Lovelace", "Rojo\n&#60;/textarea&#62;", "Cuna, Trona", &at(survey.step, "")]);
         lacks(&page, &[" disabled"]);
         let (address, page) = browser.fill_in(&page, "/submit", &[]).await;
-        assert_eq!(address, format!("/stay/{}?language=es", house.token));
+        assert_eq!(address, format!("/stay/{}?language=es&handedIn=true", house.token));
+        assert!(page.contains("class=\"bits\"") && !browser.open("?language=es").await.contains("class=\"bits\""), "once");
         shows(&page, &["En revisión", "Has enviado tu pre-check-in."]);
         assert_eq!((page.matches(">✓<").count(), action(&page, "/submit")), (5, None));
         let closed = browser.open(&format!("/steps/{details}?language=es")).await;
