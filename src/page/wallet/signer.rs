@@ -128,7 +128,7 @@ impl PassSigner {
             unsigned_attrs: None,
         };
         let certificates = [&self.certificate].into_iter().chain(&self.chain).cloned().map(CertificateChoices::Certificate);
-        let signed = SignedData {
+        let content = SignedData {
             version: CmsVersion::V1,
             digest_algorithms: SetOfVec::try_from(vec![sha_256])?,
             encap_content_info: EncapsulatedContentInfo { econtent_type: DATA, econtent: None },
@@ -136,7 +136,7 @@ impl PassSigner {
             crls: None,
             signer_infos: SignerInfos(SetOfVec::try_from(vec![information])?),
         };
-        ContentInfo { content_type: SIGNED_DATA, content: Any::encode_from(&signed)? }.to_der().map(Some)
+        ContentInfo { content_type: SIGNED_DATA, content: Any::encode_from(&content)? }.to_der().map(Some)
     }
 }
 
