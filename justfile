@@ -49,6 +49,11 @@ screenshots:
 openapi:
     cargo run -- openapi > openapi.json
 
+# What makers of clients make of the OpenAPI documents: linters, generators, two of their clients in use.
+clients *flags:
+    cargo build --release
+    python3 tests/clients/run.py {{ flags }}
+
 # What is linked in, and under which licences.
 deny:
     cargo deny check licenses bans sources

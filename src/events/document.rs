@@ -22,7 +22,30 @@ pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
         Surface::Platform => Named { name: pushed(kind, &kind.schema()), schema: kind.schema(), is_always: false },
         _ => Named { name: record_name(kind), schema: kind.view_schema(), is_always: surface == Surface::Public && told.contains(&kind) },
     };
-    Kind::VARIANTS.iter().copied().map(named).collect()
+    let records = Kind::VARIANTS.iter().copied().map(named);
+    let sent = messages().into_iter().filter(|_| surface == Surface::Public);
+    let sent = sent.map(|(name, _, data)| Named { name: message_name(name), schema: message(name, &data), is_always: true });
+    records.chain(sent).collect()
+}
+
+/// What is sent: the event's name, when it is, its data.
+fn messages() -> Vec<(&'static str, String, Value)> {
+    let of_event = |event: &Event| {
+        let data = subject(*event).map_or_else(step_run_schema, |kind| reference("schemas", &record_name(kind)));
+        let description = format!(
+            "{} Sent to subscriptions whose credential holds `{}`; the data is read when the delivery is sent.",
+            event.fires(),
+            event.permission().as_ref()
+        );
+        (event.into(), description, data)
+    };
+    let ping = ("ping", "Sent when `pingWebhookSubscription` asks for it; tried once.".to_owned(), ping_schema());
+    Event::VARIANTS.iter().map(of_event).chain([ping]).collect()
+}
+
+/// `ReservationCreatedMessage` for `reservation.created`.
+fn message_name(event: &str) -> String {
+    format!("{}Message", pascal(&event.replace('.', "_")))
 }
 
 /// `TaskTemplateRecord`
@@ -67,21 +90,7 @@ pub(crate) fn parameters() -> Value {
 
 /// Every event, and the ping.
 pub(crate) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
-    let entry = |name: &str, description: String, data: &Value| (name.to_owned(), webhook(name, &description, data, schemas));
-    let mut webhooks: Map<_, _> = Event::VARIANTS
-        .iter()
-        .map(|event| {
-            let data = subject(*event).map_or_else(step_run_schema, |kind| reference("schemas", &record_name(kind)));
-            let description = format!(
-                "{} Sent to subscriptions whose credential holds `{}`; the data is read when the delivery is sent.",
-                event.fires(),
-                event.permission().as_ref()
-            );
-            entry(event.as_ref(), description, &data)
-        })
-        .collect();
-    webhooks.extend([entry("ping", "Sent when `pingWebhookSubscription` asks for it; tried once.".into(), &ping_schema())]);
-    webhooks
+    messages().into_iter().map(|(name, description, _)| (name.to_owned(), webhook(name, &description, schemas))).collect()
 }
 
 /// `onReservationCreated` for `reservation.created`.
@@ -89,8 +98,9 @@ fn operation_id(name: &str) -> String {
     format!("on{}", pascal(&name.replace('.', "_")))
 }
 
-fn webhook(name: &str, description: &str, data: &Value, schemas: &Map<String, Value>) -> Value {
-    let schema = json!({
+/// The body of what is sent for an event.
+fn message(name: &str, data: &Value) -> Value {
+    json!({
         "type": "object",
         "properties": {
             "id": { "type": "string", "format": "uuid", "description": "Stable across the attempts of one delivery." },
@@ -99,7 +109,11 @@ fn webhook(name: &str, description: &str, data: &Value, schemas: &Map<String, Va
             "data": data,
         },
         "required": ["id", "event", "occurredAt", "data"],
-    });
+    })
+}
+
+fn webhook(name: &str, description: &str, schemas: &Map<String, Value>) -> Value {
+    let schema = reference("schemas", &message_name(name));
     let example = example(&schema, schemas, Detail::Everything);
     let headers = ["WebhookId", "WebhookTimestamp", "WebhookSignature", "WebhookUserAgent"];
     json!({

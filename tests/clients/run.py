@@ -1,0 +1,154 @@
+"""Reads the OpenAPI documents as the authors of clients do: two linters, five generators, and two of the clients in use.
+
+    python3 tests/clients/run.py [--binary target/release/vestibule] [--lint]
+
+Needs npm, and for all but --lint also Java and Python's venv. What it fetches and makes stays under target/clients.
+"""
+
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+import uuid
+import venv
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PLACE = ROOT / "target" / "clients"
+INTERFACES = ("public", "platform", "guest")
+PYTHON_TOOLS = ("openapi-python-client==0.29.1", "openapi-generator-cli==7.26.0", "ruff", "httpx", "attrs", "python-dateutil")
+PLATFORM_KEY = "clients"
+PERMISSIONS = ["view_properties", "modify_properties", "modify_tasks"]
+
+
+def run(*command, **options):
+    """What a command prints on standard output; where it fails, the end of everything, with all that it said."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def npm_tools():
+    PLACE.mkdir(parents=True, exist_ok=True)
+    shutil.copy(HERE / "package.json", PLACE)
+    run("npm", "install", "--silent", "--no-audit", "--no-fund", "--no-package-lock", cwd=PLACE)
+    return PLACE / "node_modules" / ".bin"
+
+
+def python_tools():
+    place = PLACE / "python"
+    if not (place / "bin" / "openapi-python-client").exists():
+        venv.create(place, with_pip=True)
+        run(place / "bin" / "pip", "install", "--quiet", *PYTHON_TOOLS)
+    return place / "bin"
+
+
+def lint(tools, document):
+    """Neither an error nor a warning."""
+    told = json.loads(run(tools / "redocly", "lint", document, "--config", HERE / "redocly.yaml", "--format", "json"))
+    if told["problems"]:
+        sys.exit("\n".join(f"{document.name}: {problem['ruleId']}: {problem['message']}" for problem in told["problems"]))
+    run(tools / "spectral", "lint", document, "--ruleset", HERE / "spectral.yaml", "--fail-severity", "warn")
+
+
+def generate(npm, python, interface, document):
+    """A client by each generator; those in TypeScript are compiled."""
+    made = PLACE / "made" / interface
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
+    run(npm / "openapi-typescript", document, "-o", made / "schema.ts")
+    run(npm / "openapi-ts", "-i", document, "-o", made / "hey")
+    path = {"PATH": f"{python}:/usr/local/bin:/usr/bin:/bin"}
+    run(python / "openapi-python-client", "generate", "--meta", "none", "--path", document, "--output-path", made / "client", env=path)
+    for generator in ("python", "typescript-fetch"):
+        run(python / "openapi-generator-cli", "generate", "-i", document, "-g", generator, "-o", made / generator)
+    options = {"strict": True, "noEmit": True, "target": "es2022", "module": "esnext", "moduleResolution": "bundler", "skipLibCheck": True}
+    config = {"compilerOptions": {**options, "lib": ["es2022", "dom"]}, "include": ["schema.ts", "hey/**/*.ts"]}
+    (made / "tsconfig.json").write_text(json.dumps(config))
+    run(npm / "tsc", "-p", made / "tsconfig.json")
+
+
+def ask(base, method, path, body):
+    headers = {"Authorization": f"Bearer {PLATFORM_KEY}", "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{base}/platform/v1{path}", json.dumps(body).encode(), headers, method=method)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)["data"]
+
+
+USE_PYTHON = """
+import sys
+from client import AuthenticatedClient
+from client.api.portals import create_portal, list_portals
+from client.models import CreatePortalBody
+
+base, token = sys.argv[1:]
+api = AuthenticatedClient(base_url=base, token=token, raise_on_unexpected_status=True)
+made = create_portal.sync(client=api, body=CreatePortalBody(name="From Python"))
+assert made.data.name == "From Python", made
+listed = list_portals.sync(client=api)
+assert [portal.name for portal in listed.data] == ["From Python"], listed
+refused = create_portal.sync_detailed(client=api, body=CreatePortalBody(name=""))
+assert refused.status_code == 400 and refused.parsed.error.details.issues[0].path == ["name"], refused
+"""
+
+USE_TYPESCRIPT = """
+import { client } from "./hey/client.gen";
+import { createPrecheckStep, listPortals, listPrecheckSteps } from "./hey/sdk.gen";
+
+const [base, token] = process.argv.slice(2);
+client.setConfig({ baseUrl: base, auth: token });
+const portals = await listPortals();
+if (portals.data?.data[0]?.name !== "From Python") throw new Error(JSON.stringify(portals));
+const made = await createPrecheckStep({ body: { stepType: "your_details", nickname: "From TypeScript" } });
+if (made.data?.data.stepType !== "your_details") throw new Error(JSON.stringify(made.error));
+const steps = await listPrecheckSteps();
+if (steps.data?.data.length !== 1) throw new Error(JSON.stringify(steps));
+"""
+
+
+def use(npm, python, binary):
+    """One client makes a portal, the other reads it and makes a step, against a server that is there for them."""
+    made = PLACE / "made" / "public"
+    with tempfile.TemporaryDirectory() as directory:
+        command = [binary, "serve", "--listen", "127.0.0.1:0", "--platform-key", PLATFORM_KEY, "--database-url", f"sqlite:{directory}/clients.db"]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            base = server.stdout.readline().strip().removeprefix("listening on ")
+            organization = f"/organizations/{uuid.uuid4()}"
+            ask(base, "PUT", organization, {"name": "Clients"})
+            token = ask(base, "POST", f"{organization}/api-keys", {"name": "clients", "permissions": PERMISSIONS})["token"]
+            run(python / "python", "-c", USE_PYTHON, f"{base}/api/v1", token, cwd=made)
+            (made / "use.ts").write_text(USE_TYPESCRIPT)
+            run(npm / "esbuild", "use.ts", "--bundle", "--platform=node", "--format=esm", "--outfile=use.mjs", "--log-level=error", cwd=made)
+            run("node", "use.mjs", f"{base}/api/v1", token, cwd=made)
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default=str(ROOT / "target" / "release" / "vestibule"))
+    parser.add_argument("--lint", action="store_true", help="the linters alone")
+    options = parser.parse_args()
+    npm = npm_tools()
+    python = None if options.lint else python_tools()
+    for interface in INTERFACES:
+        document = PLACE / f"{interface}.json"
+        document.write_text(run(options.binary, "openapi", "--interface", interface))
+        lint(npm, document)
+        if python:
+            generate(npm, python, interface, document)
+        print(f"{interface}: {'reads well' if options.lint else 'reads well, five clients are made of it'}", flush=True)
+    if python:
+        use(npm, python, options.binary)
+        print("a client in Python and one in TypeScript do what they say")
+
+
+if __name__ == "__main__":
+    main()
