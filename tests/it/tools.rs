@@ -221,9 +221,9 @@ on_both! {
         let called = ask("tools/call", json!({ "name": "listTags", "arguments": {} }), Some("listTags")).await;
         assert_eq!(called["result"]["structuredContent"]["data"], json!([]), "{called}");
         let old = rpc(&app, &api, "initialize", json!({
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
         })).await;
-        assert_eq!(old["result"]["protocolVersion"], "2025-11-25");
+        assert_eq!(old["result"]["protocolVersion"], "2025-06-18");
     }
 
     async fn a_refusal_says_what_to_do(app: App) {

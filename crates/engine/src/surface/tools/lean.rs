@@ -180,7 +180,7 @@ mod tests {
             ),
             (
                 "Id of the account, as another tool gives it. An active one needs one; an unknown one is a 404; never answered.",
-                "Id of the account, as another tool gives it. An active one needs one; an unknown one is a 404.",
+                "Id of the account, as another tool gives it. An active one needs one.",
             ),
             ("At 9.5 euros, which is no end of a clause", "At 9.5 euros, which is no end of a clause"),
         ] {
