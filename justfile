@@ -64,6 +64,11 @@ schemathesis examples="30":
     test -x target/schemathesis/bin/st || (python3 -m venv target/schemathesis && target/schemathesis/bin/pip install --quiet schemathesis==4.32.5)
     target/schemathesis/bin/python tests/schemathesis/run.py --max-examples {{ examples }}
 
+# The tool interface of the demo by the official conformance suite, which is fetched into target/.
+mcp-conformance:
+    cargo build
+    VESTIBULE_REQUIRE_MCP_CONFORMANCE=1 .ci/mcp-conformance
+
 # Write data/icons.tsv anew: the drawings of the icons that data/icons.json names.
 icons version="1.62.0":
     mkdir -p target/icons && cd target/icons && npm pack --silent lucide-static@{{ version }} && tar xzf lucide-static-{{ version }}.tgz

@@ -9,7 +9,7 @@ use engine::operation::Surface;
 use engine::pipeline::Service;
 use serde_json::Value;
 
-use crate::{events, guest, manuals, page, platform, portals, precheck, records, scopes, search, translations};
+use crate::{events, guest, guides, manuals, page, platform, portals, precheck, records, scopes, search, translations};
 
 /// The chapters, in the order of the document: what integrators ask for first stands first.
 static CHAPTERS: [&Chapter; 11] = [
@@ -45,7 +45,10 @@ Every answer is an envelope: `data` and `meta`, or `error` and `meta`. A 400 nam
 Undeclared query parameters are ignored; a field that a body does not know is refused. A repeated query key is a list.
 
 Retry 429 after `Retry-After`, and 500, 502 and 503 with exponential back-off. GET is safe to retry; a POST is with an \
-`Idempotency-Key`.";
+`Idempotency-Key`.
+
+Guides: [assistants](/docs/assistants.md), [portals](/docs/portals.md), [pre-check-in](/docs/precheckin.md), [house \
+manuals](/docs/manuals.md), [webhooks](/docs/webhooks.md); all of them are in [llms.txt](/llms.txt).";
 
 const PLATFORM: &str = "\
 For the operations platform around Vestibule: organizations, their members, API keys and apps, the records that are kept in step \
@@ -134,9 +137,10 @@ pub fn app() -> &'static App {
     &APP
 }
 
-/// What the chapters answer besides operations.
+/// What is answered besides operations: by the chapters, and the guides.
 pub(crate) fn routes(service: &Arc<Service>) -> Vec<Router> {
-    CHAPTERS.iter().filter_map(|chapter| chapter.routes).map(|routes| routes(service)).collect()
+    let of_chapters = CHAPTERS.iter().filter_map(|chapter| chapter.routes).map(|routes| routes(service));
+    of_chapters.chain([guides::router(service)]).collect()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod commands;
 pub mod config;
 pub mod events;
 pub mod guest;
+mod guides;
 pub mod manuals;
 mod page;
 pub mod platform;

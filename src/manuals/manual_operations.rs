@@ -95,9 +95,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .tool(
                 "manuals",
                 "List manuals",
-                "House manuals (what guests read: Wi-Fi, heating, bins …) by internal nickname, with texts, visibility rules and \
-                    what they are assigned to. Filter by name or by direct assignment; for all that reach one flat use \
-                    `listPortalManualsByProperty`.",
+                "House manuals (what guests read: Wi-Fi, heating, bins …) by internal nickname: cover, category, `visibilityRules`, ids of title and body. Filter by name or by direct assignment; for all that reach one flat use `listPortalManualsByProperty`.",
             )
             .kept(Basis::Configuration)
             .run(list),
@@ -121,8 +119,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .tool(
                 "manuals",
                 "Read a manual",
-                "One house manual: texts, cover, `visibilityRules`, assignments. Read it before changing its rules. Find its id \
-                    with `search`.",
+                "One house manual: cover, category, `visibilityRules`, ids of title and body (`listTranslationEntries` reads those texts). What it is assigned to says `listEntityScopes`. Find its id with `search`.",
             )
             .kept(Basis::Configuration)
             .run(get),

@@ -192,7 +192,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .tool(
                 "manuals",
                 "Search stock photos",
-                "Photos for the cover of a manual from a stock library; put `imageUrl` of one into `createPortalManual`. For an \
+                "Photos for the cover of a manual from a stock library; put `imageUrl` of one into the manual. For an \
                     icon use `searchCoverIcons`. Returns {items, total, totalPages}.",
             )
             .asks(search),

@@ -93,8 +93,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .tool(
                 "portals",
                 "List portals",
-                "Guest portals (the page a guest gets before and during a stay): name, whether default, how many properties each \
-                    serves. All settings of one: `getPortal`.",
+                "Guest portals (the page a guest gets before and during a stay): name, whether default, branding. All settings of one: `getPortal`; what it serves: `listEntityScopes`.",
             )
             .kept(Basis::Configuration)
             .run_text::<_, Vec<PortalRow>>(list),

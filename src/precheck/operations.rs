@@ -60,6 +60,18 @@ fn example() -> Detail {
     Detail { core: Core::from(&step), display_title: Some("When do you arrive?".into()), questions, damage_waivers: Vec::new() }
 }
 
+/// Texts are linked, not sent.
+const MISNOMERS: [(&str, &str); 4] = [
+    ("questions.text", TEXT_OF_QUESTION),
+    ("questions.title", TEXT_OF_QUESTION),
+    ("questions.options.text", NAME_OF_OPTION),
+    ("questions.options.name", NAME_OF_OPTION),
+];
+const TEXT_OF_QUESTION: &str =
+    "is no field of a question: make the text with createTranslation (sourceTable precheck_question) and send its id as textMlTextId";
+const NAME_OF_OPTION: &str =
+    "is no field of an option: make the text with createTranslation (sourceTable precheck_question) and send its id as nameMlTextId";
+
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
     vec![
@@ -84,6 +96,7 @@ pub(super) fn operations() -> Vec<Operation> {
                     \"securityDepositAmountCents\": 20000}",
             )
             .creates()
+            .misnomers(&MISNOMERS)
             .rules(|input: Create<StepFields>, wrong| rules(input.0, wrong, RequestShape::CREATE))
             .run(create),
         Operation::public("updatePrecheckStep", Method::PATCH, "/precheck-steps/{id}", Needs::Permission(ModifyProperties))
@@ -94,6 +107,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Changes fields of a step; returns it. Lists such as `questions` are replaced whole: read them with \
                     `getPrecheckStep` first. Example: {\"id\": \"…\", \"data\": {\"isActive\": true}}",
             )
+            .misnomers(&MISNOMERS)
             .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, RequestShape::UPDATE))
             .run(update),
     ]

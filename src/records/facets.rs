@@ -73,7 +73,7 @@ fn key(name: Option<&str>) -> String {
 }
 
 /// The pattern that names with this part fit, for `like … escape '!'`. What folding leaves nothing of is in no folded name.
-pub(super) fn pattern(part: &str) -> String {
+pub(crate) fn pattern(part: &str) -> String {
     let folded = Some(fold(part)).filter(|folded| !folded.is_empty()).unwrap_or_else(|| part.to_owned());
     let mut pattern = String::from("%");
     for letter in folded.chars() {

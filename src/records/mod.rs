@@ -18,8 +18,8 @@ mod within;
 
 use engine::chapter::Chapter;
 
-pub(crate) use facets::facets;
 pub use facets::fill;
+pub(crate) use facets::{facets, pattern};
 pub(crate) use gone::{Linking, OnGone, OnRelinked};
 pub use kind::Kind;
 pub use kinds::{

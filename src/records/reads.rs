@@ -17,7 +17,15 @@ use super::stored::{self, Record};
 use super::{Kind, ReservationStatus};
 
 pub(super) fn operations() -> Vec<Operation> {
-    use Permission::{ViewDevices, ViewProperties, ViewReservations, ViewTasks};
+    let mut operations = of_stays();
+    operations.extend(of_staff_and_devices());
+    operations.extend(of_settings());
+    operations
+}
+
+/// Properties, what they are grouped by, and who stays there.
+fn of_stays() -> Vec<Operation> {
+    use Permission::{ViewProperties, ViewReservations};
     vec![
         Operation::public("listProperties", Method::GET, "/properties", Needs::Permission(ViewProperties))
             .summary("List properties within the caller's reach, by creation; by name, group or tag if wanted")
@@ -78,6 +86,13 @@ pub(super) fn operations() -> Vec<Operation> {
             ),
             Kind::Review,
         ),
+    ]
+}
+
+/// Who works in them, and what they are equipped with.
+fn of_staff_and_devices() -> Vec<Operation> {
+    use Permission::{ViewDevices, ViewTasks};
+    vec![
         page(
             declare("listTasks", "/tasks", ViewTasks).tool(
                 "records",
@@ -156,6 +171,13 @@ pub(super) fn operations() -> Vec<Operation> {
             20,
             100,
         ),
+    ]
+}
+
+/// What steps, manuals and brandings refer to.
+fn of_settings() -> Vec<Operation> {
+    use Permission::ViewProperties;
+    vec![
         page(
             declare("listUpsells", "/upsells", ViewProperties).tool(
                 "records",

@@ -27,8 +27,12 @@ use serde_json::json;
 use uuid::Uuid;
 
 use self::rank::{Best, FoundType, Hit, Query};
+use crate::records::pattern;
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::ENGLISH;
+
+/// Reservations that are looked at: of a name that more guests have, the newest stays.
+const MOST_RESERVATIONS: i64 = 500;
 
 store::statements! {
     /// The steps, each with its title in a language, looked up one by one: a join may be planned to read every text of the
@@ -46,6 +50,13 @@ store::statements! {
     PORTALS = "select id, doc ->> 'name' from portal where organization_id = ?1 and name_key is not null";
     /// The brandings.
     BRANDINGS = "select id, doc ->> 'name', doc ->> 'nickname' from portal_branding where organization_id = ?1";
+    /// The newest stays within reach whose guest's name fits a pattern, each with its guest, its property's name and its check-in.
+    RESERVATIONS = "select r.id, r.doc -> 'guest' ->> 'firstName', r.doc -> 'guest' ->> 'lastName',
+            (select p.name from record p where p.organization_id = r.organization_id and p.kind = 'property' and p.id = r.property_id),
+            r.check_in
+        from record r where r.organization_id = ?1 and r.kind = 'reservation' and r.name_key like ?2 escape '!'
+            and (?3 or r.property_id is null or r.property_id = any(?4))
+        order by r.check_in desc, r.id desc limit ?5";
     /// The records of a kind. Those of kinds that are not searched have no name here.
     RECORDS = "select id, name from record where organization_id = ?1 and kind = ?2 and name is not null";
 }
@@ -53,7 +64,8 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Search {
-    /// Part of a name or some words of it, in either case, with or without accents: 1 to 200 characters.
+    /// Part of a name or some words of it, in any order, case and spelling of hyphens and accents; 1 to 200 characters. A word for the
+    /// sort of thing, such as `group`, `manual` or `guest`, puts things of that sort first.
     #[schemars(length(min = 1, max = 200), extend("x-trimmed" = true))]
     query: String,
     /// How many results at the most, the best matches first.
@@ -77,7 +89,7 @@ struct Found {
     found_type: FoundType,
     /// Which one.
     id: Uuid,
-    /// Its name: the nickname of a step or manual, the English title of a category.
+    /// Its name: the nickname of a step or manual, the English title of a category; of a reservation guest, property and check-in.
     name: String,
 }
 
@@ -98,7 +110,9 @@ pub(crate) static CHAPTER: Chapter = Chapter {
 fn operations() -> Vec<Operation> {
     vec![
         Operation::public("search", Method::GET, "/search", Needs::Permission(Permission::ViewProperties))
-            .summary("Find steps, manuals, categories, portals, brandings, properties, groups and tags by name, best match first")
+            .summary(
+                "Find steps, manuals, categories, portals, brandings, properties, groups, tags and reservations by name, best match first",
+            )
             .tool(
                 "search",
                 "Find by name",
@@ -121,6 +135,9 @@ fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<Found>> {
     }
     offer_portals(context, &mut best)?;
     offer_records(context, &coverage, &mut best)?;
+    if context.access.permissions.has(Permission::ViewReservations) {
+        offer_reservations(context, &mut best)?;
+    }
     Ok(best.into_sorted().into_iter().map(Found::from).collect())
 }
 
@@ -170,6 +187,21 @@ fn offer_records(context: &mut Context<'_, '_>, coverage: &Coverage, best: &mut 
             let id = row.get(0)?;
             best.offer(found_type, id, &row.get::<String>(1)?, None, || coverage.is_visible(kind, id));
         }
+    }
+    Ok(())
+}
+
+/// Reservations go by their guest, and are told apart by flat and check-in.
+fn offer_reservations(context: &mut Context<'_, '_>, best: &mut Best) -> Result<()> {
+    let wanted = pattern(best.wanted(FoundType::Reservation).text());
+    let [all, ids] = context.reach().parameters();
+    for row in context.rows(&RESERVATIONS, values![wanted, all, ids, MOST_RESERVATIONS])? {
+        let names: [Option<String>; 2] = [row.get(1)?, row.get(2)?];
+        let guest = names.iter().flatten().map(|name| name.trim()).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ");
+        let turned = names.iter().rev().flatten().map(|name| name.trim()).collect::<Vec<_>>().join(" ");
+        let (flat, check_in): (Option<String>, Option<String>) = (row.get(3)?, row.get(4)?);
+        let name = [Some(guest), flat, check_in].into_iter().flatten().collect::<Vec<_>>().join(" · ");
+        best.offer(FoundType::Reservation, row.get(0)?, &name, Some(&turned), || true);
     }
     Ok(())
 }

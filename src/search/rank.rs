@@ -1,18 +1,22 @@
 //! Which names a query finds, and which of them come first (contract: Search).
 //!
-//! A query and a name are compared [folded](fold), and how they fit is the first of these that holds: see [`Fit`]. The better
-//! fit comes first, then the shorter name, then the order of [`FoundType`], then the name, then the id, so that the same names
-//! come in the same order wherever they were read from.
+//! A query and a name are compared [folded](fold), hyphens left out where either has some, and how they fit is the first of these
+//! that holds: see [`Fit`]. A word of the query that only says what sort of thing is meant ([`FoundType::is_called`]) is a hint: of
+//! that sort the other words are looked for. What is not of a sort that is hinted at, and fits those other words alone, comes last.
+//! The better fit comes first, then the shorter name, then the order of [`FoundType`], then the name, then the id, so that the same
+//! names come in the same order wherever they were read from.
 
+use std::borrow::Cow;
 use std::collections::BinaryHeap;
 
 use engine::fold::{fold, fold_into};
 use schemars::JsonSchema;
 use serde::Serialize;
+use strum::VariantArray;
 use uuid::Uuid;
 
 /// What something found is; among equals, the first of these comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum FoundType {
     PrecheckStep,
@@ -23,6 +27,25 @@ pub enum FoundType {
     Property,
     PropertyGroup,
     Tag,
+    Reservation,
+}
+
+impl FoundType {
+    /// Whether a folded word is what such things are called, rather than what one of them is.
+    fn is_called(self, word: &str) -> bool {
+        let words: &[&str] = match self {
+            Self::PrecheckStep => &["step", "precheck", "pre-check-in", "precheckin"],
+            Self::Manual => &["manual", "guide", "instruction"],
+            Self::ManualCategory => &["category", "categorie", "heading", "manual"],
+            Self::Portal => &["portal"],
+            Self::PortalBranding => &["branding", "portal"],
+            Self::Property => &["property", "propertie", "flat", "apartment", "house", "listing"],
+            Self::PropertyGroup => &["group", "property"],
+            Self::Tag => &["tag"],
+            Self::Reservation => &["reservation", "booking", "stay", "guest"],
+        };
+        words.contains(&word.strip_suffix('s').unwrap_or(word))
+    }
 }
 
 /// How a name fits a query, best first.
@@ -38,11 +61,11 @@ pub enum Fit {
     Substring,
     /// Every word of the query stands somewhere in it.
     Words,
-    /// A word of it begins with the query once nothing but letters and digits is left of both: `wifi` and "Wi-Fi".
+    /// A word of it begins with the query once nothing but letters and digits is left of both: `lamorada` and "La Morada".
     RunTogether,
 }
 
-/// What is searched for.
+/// Words that are searched for.
 #[derive(Debug)]
 pub struct Query {
     whole: String,
@@ -54,14 +77,39 @@ impl Query {
     /// `None` where folding leaves nothing, which every name would contain.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        let whole = fold(text);
+        Self::of_folded(fold(text))
+    }
+
+    fn of_folded(whole: String) -> Option<Self> {
         let words = whole.split(' ').map(str::to_owned).collect();
         let letters = whole.chars().filter(|letter| letter.is_alphanumeric()).collect();
         (!whole.is_empty()).then_some(Self { whole, words, letters })
     }
 
+    /// The same without the words that say what sort of thing is meant; `None` where there are none, or nothing else.
+    fn without(&self, is_hint: impl Fn(&str) -> bool) -> Option<Self> {
+        let rest: Vec<&str> = self.words.iter().map(String::as_str).filter(|word| !is_hint(word)).collect();
+        if rest.len() == self.words.len() { None } else { Self::of_folded(rest.join(" ")) }
+    }
+
+    /// What is searched for, folded.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.whole
+    }
+
     /// How a folded name fits.
     fn fit(&self, name: &str) -> Option<Fit> {
+        let plain = self.fit_plain(name);
+        if !name.contains(is_hyphen) && !self.whole.contains(is_hyphen) {
+            return plain;
+        }
+        let joined = Self::of_folded(without_hyphens(&self.whole).into_owned());
+        let joined = joined.and_then(|query| query.fit_plain(&without_hyphens(name)));
+        [plain, joined].into_iter().flatten().min()
+    }
+
+    fn fit_plain(&self, name: &str) -> Option<Fit> {
         let Self { whole, words, letters } = self;
         if name.contains(whole.as_str()) {
             return Some(if name.len() == whole.len() {
@@ -81,6 +129,15 @@ impl Query {
     }
 }
 
+/// What joins the parts of a word, as it is typed or set.
+const fn is_hyphen(letter: char) -> bool {
+    matches!(letter, '-' | '\u{ad}' | '\u{2010}'..='\u{2013}')
+}
+
+fn without_hyphens(text: &str) -> Cow<'_, str> {
+    if text.contains(is_hyphen) { Cow::Owned(text.replace(is_hyphen, "")) } else { Cow::Borrowed(text) }
+}
+
 /// The rest of a name from each word on that begins with the same letter as `wanted`; a word begins behind whatever is no
 /// letter and no digit. The letter is looked for first: what it is that stands before takes a table to tell.
 fn words_like<'n>(name: &'n str, wanted: &str) -> impl Iterator<Item = &'n str> {
@@ -97,6 +154,8 @@ fn runs_into(rest: &str, letters: &str) -> bool {
 /// Something that was found. What decides the order stands first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
+    /// Whether it is of another sort than the query hints at.
+    pub is_aside: bool,
     /// How it fits.
     pub fit: Fit,
     /// Characters of its name.
@@ -113,6 +172,10 @@ pub struct Hit {
 #[derive(Debug)]
 pub struct Best {
     query: Query,
+    /// What is left of the query for a sort of thing that it hints at.
+    hinted: Vec<(FoundType, Query)>,
+    /// What is left of it for all other sorts.
+    rest: Option<Query>,
     limit: usize,
     /// The worst on top.
     hits: BinaryHeap<Hit>,
@@ -124,26 +187,47 @@ impl Best {
     /// Nothing yet.
     #[must_use]
     pub fn new(query: Query, limit: usize) -> Self {
-        Self { query, limit, hits: BinaryHeap::with_capacity(limit.saturating_add(1)), folded: String::new() }
+        let of = |sort: &FoundType| query.without(|word| sort.is_called(word)).map(|rest| (*sort, rest));
+        Self {
+            hinted: FoundType::VARIANTS.iter().filter_map(of).collect(),
+            rest: query.without(|word| FoundType::VARIANTS.iter().any(|sort| sort.is_called(word))),
+            query,
+            limit,
+            hits: BinaryHeap::with_capacity(limit.saturating_add(1)),
+            folded: String::new(),
+        }
+    }
+
+    /// What is searched for among things of a sort.
+    #[must_use]
+    pub fn wanted(&self, found_type: FoundType) -> &Query {
+        self.hinted.iter().find(|(sort, _)| *sort == found_type).map_or(&self.query, |(_, rest)| rest)
+    }
+
+    /// How a name fits, and whether only by what is left of a query that hints at things of another sort.
+    fn fit(&mut self, found_type: FoundType, text: &str) -> Option<(bool, Fit)> {
+        fold_into(text, &mut self.folded);
+        let hinted = self.hinted.iter().find(|(sort, _)| *sort == found_type).map(|(_, rest)| rest);
+        let wanted = [Some(&self.query), hinted].into_iter().flatten();
+        let fit = wanted.filter_map(|query| query.fit(&self.folded)).min().map(|fit| (false, fit));
+        fit.or_else(|| self.rest.as_ref()?.fit(&self.folded).map(|fit| (true, fit)))
     }
 
     /// Offers something under its name and whatever else it is known as: the best fit counts, and the order is by its name.
     /// Whether the caller `may_see` it is asked only of what would be among the best.
     pub fn offer(&mut self, found_type: FoundType, id: Uuid, name: &str, also: Option<&str>, may_see: impl FnOnce() -> bool) {
-        let fits = [Some(name), also].into_iter().flatten().filter_map(|text| {
-            fold_into(text, &mut self.folded);
-            self.query.fit(&self.folded)
-        });
-        let Some(fit) = fits.min() else { return };
+        let fits = [Some(name), also].into_iter().flatten().filter_map(|text| self.fit(found_type, text));
+        let Some((is_aside, fit)) = fits.min() else { return };
         let length = name.chars().count();
         if self.hits.len() >= self.limit
             && let Some(worst) = self.hits.peek()
-            && (worst.fit, worst.length, worst.found_type, worst.name.as_str(), worst.id) <= (fit, length, found_type, name, id)
+            && (worst.is_aside, worst.fit, worst.length, worst.found_type, worst.name.as_str(), worst.id)
+                <= (is_aside, fit, length, found_type, name, id)
         {
             return;
         }
         if may_see() {
-            self.hits.push(Hit { fit, length, found_type, name: name.to_owned(), id });
+            self.hits.push(Hit { is_aside, fit, length, found_type, name: name.to_owned(), id });
             if self.hits.len() > self.limit {
                 self.hits.pop();
             }
@@ -182,9 +266,11 @@ mod tests {
             ("azul casa", "La casa azul", Some(Fit::Words)),
             ("zul asa", "La casa azul", Some(Fit::Words)),
             ("casa  azul", "La casa azul", Some(Fit::WordPrefix)),
-            ("wifi", "Wi-Fi", Some(Fit::RunTogether)),
+            ("wifi", "Wi-Fi", Some(Fit::Exact)),
+            ("wi\u{2011}fi", "Wi-Fi", Some(Fit::Exact)),
+            ("wi-fi", "WiFi upstairs", Some(Fit::Prefix)),
             ("lamorada", "Piso La Móràda", Some(Fit::RunTogether)),
-            ("wi-fi", "Free WiFi", Some(Fit::RunTogether)),
+            ("wi-fi", "Free WiFi", Some(Fit::WordPrefix)),
             ("amorada", "La Móràda", None),
             ("azul verde", "La casa azul", None),
             ("-", "Casa Azul", None),
@@ -224,10 +310,31 @@ mod tests {
         assert_eq!(found, [(Fit::Exact, "Kaution".to_owned()), (Fit::Prefix, "Deposits".to_owned())]);
     }
 
-    /// The six fits read literally, on lists of letters.
+    #[test]
+    fn a_word_for_the_sort_of_thing_is_a_hint() {
+        let mut best = Best::new(Query::new("Eixample group").unwrap(), 9);
+        for (found_type, name, id) in [
+            (FoundType::Property, "Eixample flat", 1),
+            (FoundType::PropertyGroup, "Gràcia", 2),
+            (FoundType::PropertyGroup, "Eixample", 3),
+            (FoundType::Tag, "Group of the Eixample", 4),
+        ] {
+            best.offer(found_type, Uuid::from_u128(id), name, None, || true);
+        }
+        let found: Vec<_> = best.into_sorted().iter().map(|hit| (hit.id.as_u128(), hit.fit, hit.is_aside)).collect();
+        assert_eq!(found, [(3, Fit::Exact, false), (4, Fit::Words, false), (1, Fit::Prefix, true)]);
+    }
+
+    /// A fit read literally, with the hyphens and without.
     fn literal_fit(query: &str, name: &str) -> Option<Fit> {
-        let letters = |text: &str| fold(text).chars().collect::<Vec<_>>();
-        let (query, name) = (letters(query), letters(name));
+        let (query, name) = (fold(query), fold(name));
+        let without = |text: &str| text.replace(is_hyphen, "");
+        [literal_plain(&query, &name), literal_plain(&without(&query), &without(&name))].into_iter().flatten().min()
+    }
+
+    /// The six fits read literally, on lists of letters.
+    fn literal_plain(query: &str, name: &str) -> Option<Fit> {
+        let (query, name): (Vec<char>, Vec<char>) = (query.chars().collect(), name.chars().collect());
         let places = |part: &[char]| (0..=name.len()).filter(|at| name[*at..].starts_with(part)).collect::<Vec<_>>();
         let begins_word = |at: &usize| *at == 0 || !name[at - 1].is_alphanumeric();
         let run_together = |text: &[char]| text.iter().copied().filter(|letter| letter.is_alphanumeric()).collect::<Vec<_>>();
@@ -274,7 +381,7 @@ mod tests {
                 best.offer(found_type, id, &name, also.as_deref(), || is_visible);
                 let fits = [literal_fit(&query, &name), also.and_then(|also| literal_fit(&query, &also))];
                 if let (Some(fit), true) = (fits.into_iter().flatten().min(), is_visible) {
-                    all.push(Hit { fit, length: name.chars().count(), found_type, name, id });
+                    all.push(Hit { is_aside: false, fit, length: name.chars().count(), found_type, name, id });
                 }
             }
             all.sort_by(|one, other| {

@@ -19,7 +19,7 @@ const CHAPTERS: [&[&str]; 11] = [
 ];
 
 /// What puts the chapters together.
-const ABOVE: [&str; 5] = ["app", "server", "config", "commands", "main"];
+const ABOVE: [&str; 6] = ["app", "guides", "server", "config", "commands", "main"];
 
 /// The modules of the engine, from below to above.
 const ENGINE: [&[&str]; 14] = [

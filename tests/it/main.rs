@@ -61,6 +61,7 @@ mod targets;
 mod texts;
 mod tools;
 mod translator;
+mod visibility_rules;
 mod webhook_log;
 mod webhook_sweep;
 mod webhooks;

@@ -143,7 +143,7 @@ on_both! {
         let org = app.org().await;
         let api = org.key().await;
         flats(&org, &["Grazul", "La casa azul 2", "Azul, casa", "A-zul", "Azul mar", "Casa Azul", "Verde", "Azulón", "Azul"]).await;
-        let expected = ["Azul", "Azulón", "Azul mar", "Azul, casa", "Casa Azul", "La casa azul 2", "Grazul", "A-zul"];
+        let expected = ["Azul", "A-zul", "Azulón", "Azul mar", "Azul, casa", "Casa Azul", "La casa azul 2", "Grazul"];
         assert_eq!(names(&api, "azul").await, expected);
         assert_eq!(names(&api, "casa azul").await, ["Casa Azul", "La casa azul 2", "Azul, casa"]);
         // Equals: by length, by type, by name.
@@ -251,6 +251,42 @@ on_both! {
         flats(&org, &[&long]).await;
         let end: String = long.chars().skip(990).collect();
         assert_eq!(names(&api, &end).await, [long]);
+    }
+
+    async fn a_word_for_the_sort_of_thing_is_a_hint(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        flats(&org, &["Wifi flat", "Flat with wi-fi", "Free wifi", "Eixample 3"]).await;
+        org.record("property_group", json!({ "name": "Eixample" })).await;
+        created(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Internet" })).await;
+        for query in ["wifi manual", "Wi-Fi manual", "manual wi\u{2011}fi", "wifi", "WI-FI"] {
+            assert_eq!(found(&api, query).await[0], "manual Wi-Fi", "{query}");
+        }
+        for query in ["Eixample group", "group eixample", "eixample groups"] {
+            assert_eq!(found(&api, query).await, ["property_group Eixample", "property Eixample 3"], "{query}");
+        }
+    }
+
+    async fn a_guest_is_found_by_their_reservation(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let mine = org.record("property", flat("Casa Mar")).await;
+        let theirs = org.record("property", flat("Casa Sol")).await;
+        for (property, name) in [(Some(mine), ["Ada", "Lovelace"]), (Some(theirs), ["Ada", "Byron"]), (None, ["Grace", "Hopper"])] {
+            let mut stay = crate::support::reservation(property);
+            stay["checkIn"] = "2026-12-01".into();
+            stay["checkOut"] = "2026-12-04".into();
+            stay["guest"] = json!({ "firstName": name[0], "lastName": name[1] });
+            org.record("reservation", stay).await;
+        }
+        let (lovelace, byron) = ("reservation Ada Lovelace · Casa Mar · 2026-12-01", "reservation Ada Byron · Casa Sol · 2026-12-01");
+        assert_eq!(found(&api, "ada").await, [byron, lovelace]);
+        for query in ["Ada Lovelace", "lovelace ada", "guest Lovelace", "LOVELACE reservation"] {
+            assert_eq!(found(&api, query).await, [lovelace], "{query}");
+        }
+        assert_eq!(found(&api, "grace").await, ["reservation Grace Hopper · 2026-12-01"]);
+        assert_eq!(found(&org.limited(&[mine]).await, "ada").await, [lovelace]);
+        assert_eq!(found(&org.key_with(&[Permission::ViewProperties]).await, "ada").await, [""; 0]);
     }
 
     async fn it_is_a_tool(app: App) {

@@ -3,23 +3,45 @@
 use std::collections::BTreeSet;
 
 use engine::access::Permission;
-use engine::operation::{Surface, inline_generator};
-use serde_json::{Map, Value, json};
+use engine::operation::{Effect, Operation, Surface, inline_generator};
+use reqwest::RequestBuilder;
+use serde_json::{Value, json};
 
-use crate::document::undescribed;
 use crate::support::{Answer, Api, App, new_id, on_both};
 
-async fn rpc(app: &App, api: &Api, method: &str, params: Value) -> Value {
-    let request = app
-        .http
-        .post(format!("{}/mcp", app.base))
-        .bearer_auth(api.token.as_deref().unwrap())
-        .header("accept", "application/json, text/event-stream")
-        .header("mcp-protocol-version", "2025-06-18")
-        .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
-    let response = request.send().await.unwrap();
-    let text = response.text().await.unwrap();
+/// The bytes that the list of all tools may have.
+const LIST_LIMIT: usize = 60_000;
+
+/// A request to an address of the tool interface, without its body.
+fn post(app: &App, api: &Api, path: &str) -> RequestBuilder {
+    let request = app.http.post(format!("{}{path}", app.base)).bearer_auth(api.token.as_deref().unwrap());
+    request.header("accept", "application/json, text/event-stream").header("mcp-protocol-version", "2025-06-18")
+}
+
+async fn rpc_at(app: &App, api: &Api, path: &str, method: &str, params: Value) -> Value {
+    let request = post(app, api, path).json(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
+    let text = request.send().await.unwrap().text().await.unwrap();
     serde_json::from_str::<Value>(&text).unwrap_or_else(|_| panic!("{text}"))
+}
+
+async fn rpc(app: &App, api: &Api, method: &str, params: Value) -> Value {
+    rpc_at(app, api, "/mcp", method, params).await
+}
+
+/// The names of the tools that are listed at an address.
+async fn listed(app: &App, api: &Api, path: &str) -> BTreeSet<String> {
+    let answer = rpc_at(app, api, path, "tools/list", json!({})).await;
+    let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The operations that are tools.
+fn declared() -> impl Iterator<Item = &'static Operation> {
+    vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Public && operation.is_tool)
+}
+
+fn names(operations: impl Iterator<Item = &'static Operation>) -> BTreeSet<String> {
+    operations.map(|operation| operation.id.to_owned()).collect()
 }
 
 async fn call(app: &App, api: &Api, name: &str, arguments: Value) -> Value {
@@ -69,7 +91,8 @@ on_both! {
         assert_eq!(refused.error(429)["code"], "RATE_LIMITED");
         assert_eq!((refused.header("retry-after"), refused.header("x-ratelimit-remaining")), (Some("60"), Some("0")));
         // A call of a tool is refused as the protocol refuses.
-        assert_eq!(refusal(&call(&app, &api, "listTags", json!({})).await)["code"], "RATE_LIMITED");
+        let limited = refusal(&call(&app, &api, "listTags", json!({})).await);
+        assert_eq!((&limited["code"], &limited["details"]["retryAfterSeconds"]), (&json!("RATE_LIMITED"), &json!(60)));
         assert_eq!(from_page(&app, &org.key().await, None).await.status, 200);
     }
 
@@ -84,29 +107,160 @@ on_both! {
         let initialized = rpc(&app, &api, "initialize", json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
         })).await;
-        assert!(initialized["result"]["capabilities"]["tools"].is_object(), "{initialized}");
-        let listed = rpc(&app, &api, "tools/list", json!({})).await;
-        let tools = listed["result"]["tools"].as_array().unwrap();
-        let declared = vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Public && !operation.path.starts_with("/webhook-subscriptions"));
-        let mut declared: Vec<_> = declared.map(|operation| operation.id).collect();
-        let mut named: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-        declared.sort_unstable();
-        named.sort_unstable();
-        assert_eq!(named, declared);
-        let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
-        assert_eq!(tool("listPortals")["annotations"]["readOnlyHint"], true);
-        assert_eq!(tool("createPortal")["annotations"]["idempotentHint"], false);
-        assert_eq!(tool("updatePortal")["inputSchema"]["properties"].get("expectedUpdatedAt"), None);
-        assert!(tool("updatePortalBranding")["inputSchema"]["properties"].get("expectedUpdatedAt").is_some());
-        assert!(tools.iter().all(|tool| tool["outputSchema"]["properties"]["data"].is_object()));
-        for tool in tools {
-            let name = tool["name"].as_str().unwrap();
-            assert_eq!(undescribed(&tool["inputSchema"], &Map::new(), name), BTreeSet::new());
-            let operation = &vestibule::app::app().operations.iter().find(|operation| operation.id == name).unwrap();
-            let fields = operation.input_schema(&mut inline_generator());
-            for (name, argument) in tool["inputSchema"]["properties"].as_object().unwrap() {
-                assert_eq!(argument["description"], fields["properties"][name]["description"], "{name}");
+        assert_eq!(initialized["result"]["capabilities"], json!({ "tools": {} }), "{initialized}");
+        let all = declared().filter(|operation| !operation.path.starts_with("/webhook-subscriptions"));
+        assert_eq!(listed(&app, &api, "/mcp").await, names(all));
+    }
+
+    async fn only_what_a_caller_may_call_is_listed(app: App) {
+        let org = app.org().await;
+        let weak = org.key_with(&[Permission::ViewProperties]).await;
+        let seen = listed(&app, &weak, "/mcp").await;
+        for (name, is_listed) in [
+            ("listPortals", true), ("search", true), ("searchCoverIcons", true), ("createPortalPreview", true), ("updatePortal", false),
+            ("listReservations", false), ("approvePrecheckin", false), ("listTeamMembers", false),
+        ] {
+            assert_eq!(seen.contains(name), is_listed, "{name}");
+        }
+        assert_eq!(refusal(&call(&app, &weak, "updatePortal", json!({})).await)["code"], "FORBIDDEN");
+        let nothing = listed(&app, &org.key_with(&[]).await, "/mcp").await;
+        assert!(nothing.contains("searchCoverIcons") && !nothing.contains("search"), "{nothing:?}");
+    }
+
+    async fn an_address_may_be_of_some_tools(app: App) {
+        let api = app.org().await.key().await;
+        let reading = names(declared().filter(|operation| operation.effect == Effect::Read));
+        let of_sets = |sets: &'static [&'static str]| names(declared().filter(|operation| sets.contains(&operation.toolset)));
+        for (path, wanted) in [
+            ("/mcp/read-only", reading.clone()),
+            ("/mcp?toolsets=portals,steps", of_sets(&["portals", "steps"])),
+            ("/mcp?toolsets=portals&toolsets=steps", of_sets(&["portals", "steps"])),
+            ("/mcp/read-only?toolsets=manuals", of_sets(&["manuals"]).intersection(&reading).cloned().collect()),
+        ] {
+            assert_eq!(listed(&app, &api, path).await, wanted, "{path}");
+        }
+        for (path, tool, is_there) in [
+            ("/mcp/read-only", "createPortal", false), ("/mcp/read-only", "listPortals", true),
+            ("/mcp?toolsets=steps", "listPortals", false), ("/mcp?toolsets=steps,portals", "listPortals", true),
+        ] {
+            let called = rpc_at(&app, &api, path, "tools/call", json!({ "name": tool, "arguments": {} })).await;
+            assert_eq!(called["error"]["code"] == -32602, !is_there, "{path} {tool}: {called}");
+        }
+        for path in ["/mcp?toolsets=portals,doors", "/mcp?toolsets=", "/mcp/read-only?toolsets=Portals"] {
+            let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+            let refused = Answer::of(post(&app, &api, path).json(&message)).await;
+            assert_eq!(refused.issues(), ["toolsets"], "{path}");
+            let told = refused.body["error"]["details"]["issues"][0]["message"].as_str().unwrap();
+            assert!(told.contains("assignments, brandings, manuals, portals, records, reservations, search, steps, translations"), "{told}");
+        }
+        // Whoever has no token is told the same everywhere.
+        let mut challenges = BTreeSet::new();
+        for path in ["/mcp", "/mcp/read-only", "/mcp?toolsets=portals", "/mcp?toolsets=doors"] {
+            let refused = Answer::of(app.http.post(format!("{}{path}", app.base)).json(&json!({}))).await;
+            refused.error(401);
+            challenges.insert(refused.header("www-authenticate").unwrap().to_owned());
+        }
+        assert_eq!(challenges.len(), 1);
+    }
+
+    async fn what_is_not_declared_is_not_found(app: App) {
+        let api = app.org().await.key().await;
+        for method in ["prompts/list", "prompts/get", "resources/list", "resources/templates/list", "resources/read", "completion/complete",
+            "logging/setLevel", "doors/open"] {
+            let answer = rpc(&app, &api, method, json!({})).await;
+            assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+        }
+        assert_eq!(rpc(&app, &api, "tools/call", json!({ "arguments": {} })).await["error"]["code"], -32602);
+    }
+
+    async fn what_is_no_message_is_refused_as_json_rpc(app: App) {
+        let api = app.org().await.key().await;
+        let ping = json!({ "jsonrpc": "2.0", "id": 7, "method": "ping" });
+        for (body, kind, code, id) in [
+            ("{".to_owned(), "application/json", -32700, json!(null)),
+            (json!([ping]).to_string(), "application/json", -32600, json!(null)),
+            (json!({ "id": 7, "method": "ping" }).to_string(), "application/json", -32600, json!(7)),
+            (json!({ "jsonrpc": "2.0", "id": 7, "method": "ping", "params": 5 }).to_string(), "application/json", -32600, json!(7)),
+            (json!("ping").to_string(), "application/json", -32600, json!(null)),
+            (ping.to_string(), "text/plain", -32600, json!(null)),
+        ] {
+            let answer = Answer::of(post(&app, &api, "/mcp").header("content-type", kind).body(body.clone())).await;
+            assert_eq!((answer.status, answer.header("content-type")), (400, Some("application/json")), "{body}");
+            assert_eq!((&answer.body["error"]["code"], &answer.body["id"]), (&json!(code), &id), "{body}");
+        }
+        // What does not say what it is is taken as JSON; an answer that nobody can take is a matter of HTTP, but JSON as well.
+        assert_eq!(Answer::of(post(&app, &api, "/mcp").body(ping.to_string())).await.status, 200);
+        let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap()).header("accept", "text/html");
+        let refused = Answer::of(request.json(&ping)).await;
+        assert_eq!((refused.status, &refused.body["error"]["code"]), (406, &json!(-32600)));
+        let got = Answer::of(app.http.get(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap())).await;
+        assert_eq!((got.status, &got.body["error"]["code"]), (405, &json!(-32600)));
+    }
+
+    async fn a_client_of_either_revision_is_served(app: App) {
+        let api = app.org().await.key().await;
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let ask = async |method: &str, mut params: Value, name: Option<&str>| {
+            params["_meta"] = meta.clone();
+            let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap());
+            let mut request = request.header("accept", "application/json, text/event-stream").header("mcp-protocol-version", "2026-07-28");
+            request = request.header("mcp-method", method);
+            if let Some(name) = name {
+                request = request.header("mcp-name", name);
             }
+            Answer::of(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))).await.body
+        };
+        let discovered = ask("server/discover", json!({}), None).await;
+        assert!(discovered["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{discovered}");
+        let list = ask("tools/list", json!({}), None).await;
+        assert_eq!(list["result"]["cacheScope"], "private", "{list}");
+        let called = ask("tools/call", json!({ "name": "listTags", "arguments": {} }), Some("listTags")).await;
+        assert_eq!(called["result"]["structuredContent"]["data"], json!([]), "{called}");
+        let old = rpc(&app, &api, "initialize", json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
+        })).await;
+        assert_eq!(old["result"]["protocolVersion"], "2025-06-18");
+    }
+
+    async fn a_refusal_says_what_to_do(app: App) {
+        let api = app.org().await.key().await;
+        let manual = call(&app, &api, "createPortalManual", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi" })).await;
+        let id = &manual["structuredContent"]["data"]["id"];
+        let issues = |result: &Value| refusal(result)["details"]["issues"].clone();
+        let misplaced = call(&app, &api, "updatePortalManual", json!({ "id": id, "data": {}, "visibilityRules": [] })).await;
+        assert_eq!(issues(&misplaced), json!([{ "path": ["visibilityRules"], "message": "belongs inside data" }]));
+        let questions = json!([{ "kind": "yes_no", "text": "Do you bring a pet?" }]);
+        let step = json!({ "stepType": "additional_questions", "nickname": "Pets", "questions": questions });
+        let told = issues(&call(&app, &api, "createPrecheckStep", step).await);
+        assert_eq!(told[0]["path"], json!(["questions", 0, "text"]));
+        assert!(told[0]["message"].as_str().unwrap().contains("createTranslation"), "{told}");
+        for (tool, finder) in [("getPortal", "listPortals"), ("getPortalManual", "listPortalManuals"), ("getReservation", "listReservations")] {
+            let refused = call(&app, &api, tool, json!({ "id": new_id() })).await;
+            assert_eq!(refusal(&refused)["code"], "NOT_FOUND");
+            assert!(refused["content"][1]["text"].as_str().unwrap().contains(finder), "{refused}");
+        }
+    }
+
+    async fn llms_txt_leads_to_the_guides(app: App) {
+        let get = async |path: &str| {
+            let response = app.http.get(format!("{}{path}", app.base)).send().await.unwrap();
+            assert_eq!(response.status(), 200, "{path}");
+            let kind = response.headers()["content-type"].to_str().unwrap().to_owned();
+            (kind, response.text().await.unwrap())
+        };
+        let (kind, index) = get("/llms.txt").await;
+        assert_eq!(kind, "text/plain; charset=utf-8");
+        let base = format!("]({}", app.base);
+        let guides: Vec<&str> = index.split(&base).skip(1).filter_map(|rest| rest.split(')').next()).filter(|path| path.contains(".md")).collect();
+        assert!(guides.len() >= 8 && guides.contains(&"/docs/assistants.md"), "{guides:?}");
+        for path in guides {
+            let (kind, text) = get(path).await;
+            assert_eq!(kind, "text/markdown; charset=utf-8");
+            assert!(text.starts_with("# "), "{path}");
         }
     }
 
@@ -133,5 +287,77 @@ on_both! {
         assert_eq!(refusal(&call(&app, &weak, "createPortal", json!({ "name": "x" })).await)["code"], "FORBIDDEN");
         let page = call(&app, &api, "listTags", json!({ "limit": 5 })).await;
         assert_eq!(page["structuredContent"], json!({ "data": [], "pagination": { "limit": 5, "offset": 0, "total": 0 } }));
+    }
+}
+
+/// A list of tools is read whole by a language model before it does anything.
+#[test]
+fn all_tools_together_are_soon_read() {
+    let result = json!({ "tools": engine::surface::tools(vestibule::app::app()) }).to_string();
+    assert!(result.len() <= LIST_LIMIT, "{} bytes", result.len());
+}
+
+#[test]
+fn every_tool_is_of_one_set_and_has_words_of_its_own() {
+    let sets = ["assignments", "brandings", "manuals", "portals", "records", "reservations", "search", "steps", "translations"];
+    let of_all: BTreeSet<&str> = declared().map(|operation| operation.toolset).collect();
+    assert_eq!(Vec::from_iter(of_all), sets);
+    let mut said = BTreeSet::new();
+    for operation in declared() {
+        assert!(said.insert(operation.title) && said.insert(operation.about), "{} says what another does", operation.id);
+        assert!((4..=32).contains(&operation.title.len()) && operation.about.len() >= 15, "{}", operation.id);
+        // What is named in it is there.
+        for name in operation.about.split('`').skip(1).step_by(2).filter(|name| name.starts_with("list") || name.starts_with("update")) {
+            assert!(declared().any(|other| other.id == name), "{} names {name}", operation.id);
+        }
+    }
+}
+
+#[test]
+fn hints_are_what_the_tools_do() {
+    let tools = engine::surface::tools(vestibule::app::app());
+    let hints = |name: &str| {
+        let tool = tools.iter().find(|tool| tool.name == name).unwrap();
+        let hints = tool.annotations.clone().unwrap();
+        (hints.read_only_hint.unwrap(), hints.destructive_hint.unwrap(), hints.idempotent_hint, hints.open_world_hint.unwrap())
+    };
+    for (name, expected) in [
+        ("listPortals", (true, false, None, false)),
+        ("searchStockPhotos", (true, false, None, true)),
+        ("createPortal", (false, false, Some(false), false)),
+        ("createPortalPreview", (false, false, Some(false), false)),
+        ("updatePortal", (false, true, Some(true), false)),
+        ("addEntityScopes", (false, false, Some(true), false)),
+        ("removeEntityScopes", (false, true, Some(true), false)),
+        ("updateEntityScopes", (false, true, Some(true), false)),
+        ("assignPortalToProperty", (false, true, Some(true), false)),
+        ("deleteInstruction", (false, true, Some(true), false)),
+    ] {
+        assert_eq!(hints(name), expected, "{name}");
+    }
+}
+
+/// What a tool is told to take is what its operation takes, each field with its type and what it is for.
+#[test]
+fn the_arguments_are_the_fields_of_the_operation() {
+    let tools = engine::surface::tools(vestibule::app::app());
+    for operation in declared() {
+        let told = &tools.iter().find(|tool| tool.name == operation.id).unwrap().input_schema;
+        let schema = operation.input_schema(&mut inline_generator());
+        for (name, field) in schema["properties"].as_object().unwrap() {
+            let is_left_out = operation.not_for_tools.contains(&name.as_str()) || field["deprecated"] == true;
+            let argument = told.get("properties").and_then(|told| told.get(name));
+            assert_eq!(argument.is_none(), is_left_out, "{}.{name}", operation.id);
+            let Some(argument) = argument else { continue };
+            assert!(["type", "enum", "oneOf", "anyOf"].iter().any(|part| argument.get(part).is_some()), "{}.{name}", operation.id);
+            let is_page = operation.paging.is_some() && ["limit", "offset"].contains(&name.as_str());
+            assert!(is_page || argument["description"].as_str().is_some_and(|text| text.len() >= 15), "{}.{name}", operation.id);
+        }
+        assert_eq!(
+            told.get("required").is_some(),
+            schema["required"].as_array().is_some_and(|names| !names.is_empty()),
+            "{}",
+            operation.id
+        );
     }
 }

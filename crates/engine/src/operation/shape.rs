@@ -341,7 +341,7 @@ impl Shape {
         if let Some(all) = tags.iter().cloned().collect::<Option<Vec<_>>>()
             && let Some((tag, _)) = all.first().cloned()
         {
-            let known = Value::from_iter(all.into_iter().map(|(_, value)| value));
+            let known: Value = all.into_iter().map(|(_, value)| value).collect();
             return issues.add(tag, format!("must be one of {known}"));
         }
         let lacks = |name: &str| {

@@ -80,7 +80,9 @@ fn arguments(app: &App, operation: &Operation) -> Map<String, Value> {
     }
     let made = maker(app, operation);
     let beside = made.map(|made| Beside { tool: made.id, fields: made.input_schema(&mut inline_generator()) });
-    lean::arguments(&schema, operation.method != Method::GET && operation.method != Method::POST, beside.as_ref())
+    // Where something is made, leaving a field out is as good as null.
+    let takes_null = operation.effect == Effect::Write && operation.is_idempotent;
+    lean::arguments(&schema, takes_null, beside.as_ref())
 }
 
 /// The operation that makes what this one changes.

@@ -10,7 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 use url::Url;
@@ -175,7 +175,7 @@ async fn in_json(response: Response, message: &Value) -> Response {
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    let text = Limited::new(body, BODY_LIMIT).collect().await.map(|text| text.to_bytes()).unwrap_or_default();
+    let text = Limited::new(body, BODY_LIMIT).collect().await.map(Collected::to_bytes).unwrap_or_default();
     let reason = String::from_utf8_lossy(&text).into_owned();
     let fault = Fault { id: id(message), ..Fault::new(ErrorCode::INVALID_REQUEST, reason) };
     // A method that is not let in, and an answer that is not taken, are matters of HTTP; the rest is of the message.

@@ -155,7 +155,13 @@ fn refused(error: &Value, advice: Option<String>) -> CallToolResult {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
+
+    fn silent(_: &Value) -> Option<String> {
+        None
+    }
 
     fn outcome(status: u16, body: &str) -> Outcome {
         Outcome {
@@ -172,22 +178,32 @@ mod tests {
     #[test]
     fn a_success_moves_its_pagination_beside_its_data() {
         let body = r#"{"data":[1],"meta":{"requestId":"r","pagination":{"limit":1,"offset":0,"total":9}}}"#;
-        let result = result(outcome(200, body)).unwrap();
+        let result = result(outcome(200, body), silent).unwrap();
         let content = json!({ "data": [1], "pagination": { "limit": 1, "offset": 0, "total": 9 } });
         assert_eq!(result.structured_content.as_ref(), Some(&content));
         assert_eq!(result.content, [ContentBlock::text(content.to_string())]);
         assert_eq!(result.is_error, Some(false));
-        let plain = super::result(outcome(201, r#"{"data":{"id":1},"meta":{"requestId":"r"}}"#)).unwrap();
+        let plain = super::result(outcome(201, r#"{"data":{"id":1},"meta":{"requestId":"r"}}"#), silent).unwrap();
         assert_eq!(plain.structured_content, Some(json!({ "data": { "id": 1 } })));
     }
 
     #[test]
     fn a_refusal_is_the_error_of_rest_as_text() {
         let body = pipeline::error_body(&Error::invalid(&["nickname"], "is required"), Uuid::nil());
-        let result = result(outcome(400, &body)).unwrap();
+        let result = result(outcome(400, &body), silent).unwrap();
         assert_eq!(result.is_error, Some(true));
         assert_eq!(result.structured_content, None);
         let text = Error::invalid(&["nickname"], "is required").body().to_string();
         assert_eq!(result.content, [ContentBlock::text(text)]);
+    }
+
+    #[test]
+    fn a_refusal_says_how_long_to_wait_and_what_to_do() {
+        let body = pipeline::error_body(&crate::error::Kind::RateLimit.into(), Uuid::nil());
+        let waiting = Outcome { retry_after: Some(7), ..outcome(429, &body) };
+        let result = result(waiting, |error| error["code"].as_str().map(str::to_owned)).unwrap();
+        let texts: Vec<_> = result.content.iter().map(|content| content.as_text().unwrap().text.clone()).collect();
+        let error: Value = serde_json::from_str(&texts[0]).unwrap();
+        assert_eq!((&error["details"]["retryAfterSeconds"], &*texts[1]), (&json!(7), "RATE_LIMITED"));
     }
 }

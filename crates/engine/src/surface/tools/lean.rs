@@ -22,7 +22,7 @@ pub(super) struct Beside {
     pub(super) fields: Value,
 }
 
-/// The schema of a tool's arguments. Where leaving a field out is as good as null, null is not told.
+/// The schema of a tool's arguments. Null is told where the tool `takes_null` for something else than leaving a field out.
 pub(super) fn arguments(schema: &Value, takes_null: bool, beside: Option<&Beside>) -> Map<String, Value> {
     let lean = Lean { takes_null };
     let mut told = lean.of(schema);
@@ -156,7 +156,7 @@ fn first_clauses(text: &str) -> String {
     let ends = text.match_indices(['.', ';']).filter(|(end, _)| text[end + 1..].starts_with(' ')).map(|(end, _)| end);
     let within = |end: &usize| text[..*end].chars().count() <= SOON_READ;
     let ends: Vec<usize> = ends.collect();
-    let last = ends.iter().copied().filter(within).last().or(ends.first().copied());
+    let last = ends.iter().copied().rfind(within).or(ends.first().copied());
     match last {
         Some(_) if text.chars().count() <= SOON_READ => text.to_owned(),
         Some(end) => format!("{}.", &text[..end]),
@@ -180,7 +180,7 @@ mod tests {
             ),
             (
                 "Id of the account, as another tool gives it. An active one needs one; an unknown one is a 404; never answered.",
-                "Id of the account, as another tool gives it. An active one needs one; an unknown one is a 404.",
+                "Id of the account, as another tool gives it. An active one needs one.",
             ),
             ("At 9.5 euros, which is no end of a clause", "At 9.5 euros, which is no end of a clause"),
         ] {
