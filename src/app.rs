@@ -7,10 +7,10 @@ use engine::app::{About, Annex, App};
 use engine::chapter::{Chapter, assemble};
 use engine::pipeline::Service;
 
-use crate::{events, guest, manuals, page, platform, portals, precheck, records, scopes, search, translations};
+use crate::{events, guest, manuals, page, people, platform, portals, precheck, records, scopes, search, translations};
 
 /// The chapters, in the order of the document: what integrators ask for first stands first.
-static CHAPTERS: [&Chapter; 11] = [
+static CHAPTERS: [&Chapter; 12] = [
     &precheck::CHAPTER,
     &manuals::CHAPTER,
     &portals::CHAPTER,
@@ -22,6 +22,7 @@ static CHAPTERS: [&Chapter; 11] = [
     &page::CHAPTER,
     &records::CHAPTER,
     &platform::CHAPTER,
+    &people::CHAPTER,
 ];
 
 /// What the document says of the interface as a whole.
