@@ -44,6 +44,12 @@ impl Membership {
     }
 }
 
+/// A member as they are now.
+pub(super) fn found(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Member>> {
+    let row = context.row(&MEMBER, values![id])?;
+    Ok(row.map(|row| row.get(0)).transpose()?.map(|Json(member)| member))
+}
+
 /// Where somebody may be signed in, by a mail address that is theirs, whichever way its letters are written.
 pub(super) async fn of_address(service: &Service, email: &str) -> Result<Vec<Membership>, Refusal> {
     let key = email.to_ascii_lowercase();
@@ -76,7 +82,7 @@ pub(super) async fn enter(service: &Service, one: &Membership, replaced: Option<
         }
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);
-        let Json(now) = context.row(&MEMBER, values![member])?.ok_or(Refusal::NoMember)?.get(0)?;
+        let now = found(&mut context, member)?.ok_or(Refusal::NoMember)?;
         if let Some(barred) = standing::barred(&now, &context.organization.settings) {
             return Err(Refusal::Barred(barred, Some(organization)));
         }

@@ -17,6 +17,7 @@ use serde_json::json;
 use store::{Json, Transaction, Value};
 use uuid::Uuid;
 
+use super::members;
 use super::place::{SIGN_IN, with_ticket};
 use super::refusal::Refusal;
 use super::return_path;
@@ -24,8 +25,6 @@ use super::session;
 use super::standing;
 
 store::statements! {
-    /// A member.
-    MEMBER = "select doc from member where organization_id = ?1 and id = ?2";
     /// A new ticket.
     INSERT = "insert into sign_in_ticket (organization_id, id, member_id, token_hash, expires_at, return_to) values (?1, ?2, ?3, ?4, ?5, ?6)";
     /// Ends the tickets of a member beyond so many that would end first.
@@ -95,8 +94,7 @@ fn issue(input: &CreateSignInLink) -> Option<Issue> {
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreateSignInLink) -> Result<SignInLink> {
-    let row = context.row(&MEMBER, values![input.member_id])?.ok_or_else(|| Error::not_found("Member"))?;
-    let Json(member): Json<Member> = row.get(0)?;
+    let member = members::found(context, input.member_id)?.ok_or_else(|| Error::not_found("Member"))?;
     if !member.is_active {
         return Err(Error::conflict("The member is not active."));
     }
