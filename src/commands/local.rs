@@ -40,6 +40,7 @@ impl Local<'_> {
             query: Vec::new(),
             headers,
             payload: Payload::Body(Body::from(body)),
+            caller: None,
         };
         let outcome = pipeline::handle(self.service, operation, request).await;
         let mut envelope: Value = serde_json::from_str(&outcome.body.into_text()).map_err(|error| error.to_string())?;

@@ -147,6 +147,7 @@ mod tests {
             organization: organization.clone(),
             revisions: Revisions::default(),
             valid_until: None,
+            resource: None,
         };
         let verdict = |caller: Option<&Identified>, event| hearing(caller, event).err();
         let tasks = caller(Permission::ViewTasks, true);

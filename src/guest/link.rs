@@ -39,5 +39,5 @@ fn identified(row: &Row, access: impl Fn(Uuid) -> Access, valid_until: Option<Ti
     let Json(settings): Json<Settings> = row.get(2)?;
     let organization = Organization { id: row.get(1)?, settings };
     let revisions = Revisions { configuration: row.get(3)?, stream: row.get(4)? };
-    Ok(Identified { access: access(row.get(0)?), organization, revisions, valid_until })
+    Ok(Identified { access: access(row.get(0)?), organization, revisions, valid_until, resource: None })
 }

@@ -83,5 +83,5 @@ pub async fn ask<T: DeserializeOwned>(
 pub fn request(id: Uuid, token: &str, path: &[(&str, Uuid)], query: Vec<(String, String)>, headers: HeaderMap, body: Body) -> Request {
     let rest = path.iter().map(|(name, id)| ((*name).to_owned(), id.to_string()));
     let path = [("token".to_owned(), token.to_owned())].into_iter().chain(rest).collect();
-    Request { id, path, query, headers, payload: Payload::Body(body) }
+    Request { id, path, query, headers, payload: Payload::Body(body), caller: None }
 }

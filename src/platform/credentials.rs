@@ -427,7 +427,7 @@ fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<Tok
     let (id, now) = (context.new_id(), context.now());
     let token = access::token("at_", context.ids());
     let expires_at = input.expires_at.map(|expiry| expiry.0);
-    let doc = store::Value::json(&AccessToken { permissions: each_once(input.permissions), expires_at })?;
+    let doc = store::Value::json(&AccessToken { permissions: each_once(input.permissions), resource: None, expires_at })?;
     let hash = store::Value::Bytes(access::hash(&token));
     context.execute(&INSERT_TOKEN, values![id, input.member_id, input.oauth_app_id, hash, now, doc])?;
     // A member authorizes an app for one organization at a time (spec: Webhook subscription, credential invalid).

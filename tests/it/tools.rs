@@ -77,7 +77,10 @@ on_both! {
         let api = app.org().await.key().await;
         let unauthorized = app.http.post(format!("{}/mcp", app.base)).json(&json!({})).send().await.unwrap();
         assert_eq!(unauthorized.status(), 401);
-        assert!(unauthorized.headers()["www-authenticate"].to_str().unwrap().starts_with("Bearer"));
+        let challenge = |resource: &str| format!(r#"Bearer resource_metadata="{}/.well-known/oauth-protected-resource{resource}""#, app.base);
+        assert_eq!(unauthorized.headers()["www-authenticate"], challenge("/mcp"));
+        let unauthorized = app.anonymous().get("/portals").await;
+        assert_eq!((unauthorized.status, unauthorized.header("www-authenticate")), (401, Some(challenge("/api/v1").as_str())));
         let initialized = rpc(&app, &api, "initialize", json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
         })).await;

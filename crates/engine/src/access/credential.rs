@@ -10,7 +10,7 @@ use store::{Json, Row, Transaction, Value};
 use strum::VariantArray;
 use uuid::Uuid;
 
-use super::{AccessToken, ApiKey, Member, Organization, Permission, Permissions, Reach, Settings};
+use super::{AccessToken, ApiKey, Member, Organization, Permission, Permissions, Reach, Resource, Settings};
 use crate::error::{Error, Kind, Result};
 use crate::ids::Ids;
 
@@ -185,6 +185,8 @@ pub struct Identified {
     pub revisions: Revisions,
     /// When this ceases to be so by itself.
     pub valid_until: Option<Timestamp>,
+    /// The one resource that their token is good at; both where it names none.
+    pub resource: Option<Resource>,
 }
 
 impl Identified {
@@ -192,6 +194,12 @@ impl Identified {
     #[must_use]
     pub fn owner(&self) -> Owner {
         Owner { organization: self.organization.id, credential: self.access.credential }
+    }
+
+    /// Whether the token is good there.
+    #[must_use]
+    pub fn is_good_at(&self, resource: Resource) -> bool {
+        self.resource.is_none_or(|own| own == resource)
     }
 
     /// Whether it is still so.
@@ -275,18 +283,20 @@ fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option
         reach: Reach::Everything,
         satisfies_two_factor: true,
     };
-    Ok(Some(Identified { access, organization: organization(row)?, revisions: revisions(row)?, valid_until }))
+    Ok(Some(Identified { access, organization: organization(row)?, revisions: revisions(row)?, valid_until, resource: None }))
 }
 
-/// A connection holds what any of its unexpired tokens grants, as far as the member still holds it.
+/// A connection holds what any of its unexpired tokens grants, as far as the member still holds it, and is good where each is.
 fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
     let mut granted: Option<Vec<Permission>> = None;
     let mut valid_until: Option<Timestamp> = None;
+    let mut resources: Vec<Option<Resource>> = Vec::new();
     for row in rows {
         let Json(token): Json<AccessToken> = row.get(7)?;
         let expiry = token.expires_at.map(|expiry| expiry.0);
         if expiry.is_none_or(|expiry| expiry > now) {
             granted.get_or_insert_default().extend(token.permissions);
+            resources.push(token.resource);
             valid_until = [valid_until, expiry].into_iter().flatten().min();
         }
     }
@@ -302,7 +312,9 @@ fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
         reach: member.property_ids.map_or(Reach::Everything, |ids| Reach::Properties(ids.into_iter().collect())),
         satisfies_two_factor: member.is_two_factor_enrolled || !organization.settings.is_two_factor_required,
     };
-    Ok(Some(Identified { access, organization, revisions: revisions(row)?, valid_until }))
+    resources.dedup();
+    let resource = if let [resource] = resources[..] { resource } else { None };
+    Ok(Some(Identified { access, organization, revisions: revisions(row)?, valid_until, resource }))
 }
 
 fn revisions(row: &Row) -> Result<Revisions> {

@@ -3,10 +3,12 @@
 mod credential;
 mod permission;
 mod reach;
+mod resource;
 mod stored;
 
 pub(crate) use credential::STATEMENTS;
 pub use credential::{Access, Credential, Identified, Owner, Revisions, find, hash, load, name, token};
 pub use permission::{Permission, Permissions};
 pub use reach::Reach;
+pub use resource::Resource;
 pub use stored::{AccessToken, ApiKey, DEFAULT_COUNTRY, Member, Organization, Settings};

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::Permission;
+use super::{Permission, Resource};
 use crate::field::Country;
 use crate::format::ENGLISH;
 use crate::moment::Moment;
@@ -100,6 +100,8 @@ impl Default for Member {
 pub struct AccessToken {
     /// What it grants, as far as the member holds it.
     pub permissions: Vec<Permission>,
+    /// The one resource that it is good at; both where it names none.
+    pub resource: Option<Resource>,
     /// When it stops working by itself.
     pub expires_at: Option<Moment>,
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::Service;
 use super::{Caller, Head};
-use crate::access::{self, Access, Credential, Identified};
+use crate::access::{self, Access, Credential, Identified, Resource};
 use crate::app::App;
 use crate::error::{Error, Kind, Result};
 use crate::format;
@@ -43,12 +43,42 @@ fn link_token(request: &Head) -> Option<&str> {
 /// The caller, where that takes no look at the database: the platform, and whoever was asked for before in the state the
 /// database is in.
 pub(super) fn recall(service: &Service, operation: &Operation, request: &Head, now: Timestamp) -> Result<Option<Caller>> {
-    let remembered = |token| service.memory.caller(token, service.store.version()?, now).map(Caller::Tenant);
     match operation.surface {
-        Surface::Public => Ok(bearer(&request.headers).and_then(remembered)),
+        Surface::Public => Ok(match &request.caller {
+            Some(identified) => Some(identified.clone()),
+            None => bearer(&request.headers).and_then(|token| remembered(service, token, Resource::Api, now)),
+        }
+        .map(Caller::Tenant)),
         Surface::Platform => platform(service, operation, request).map(Some),
         Surface::Guest => Ok(None),
     }
+}
+
+fn remembered(service: &Service, token: &str, resource: Resource, now: Timestamp) -> Option<Arc<Identified>> {
+    let remembered = service.memory.caller(token, service.store.version()?, now);
+    remembered.filter(|identified| identified.is_good_at(resource))
+}
+
+/// Who comes to the tools with these headers: asked for once for a message, before it is known which operation it calls.
+pub(crate) async fn at_tools(service: &Arc<Service>, headers: &HeaderMap) -> Result<Arc<Identified>> {
+    let token = bearer(headers).ok_or(Kind::Authentication)?.to_owned();
+    let now = service.clock.now();
+    if let Some(identified) = remembered(service, &token, Resource::Mcp, now) {
+        return Ok(identified);
+    }
+    let (share, within) = (service.homes.of_token(&token), service.clone());
+    service.store.read_for(share, move |tx| found(tx, &within, &token, Resource::Mcp, now)).await
+}
+
+/// Who a token stands for, remembered for as long as the state is what it is.
+fn found(tx: &mut Transaction<'_>, service: &Service, token: &str, resource: Resource, now: Timestamp) -> Result<Arc<Identified>> {
+    // Before the state is read, so that what is read is at least as new as what it is remembered for.
+    let version = service.store.version();
+    let identified = public(tx, token, resource, now)?;
+    if let Some(version) = version {
+        service.memory.remember_caller(token, version, identified.clone());
+    }
+    Ok(identified)
 }
 
 pub(super) fn identify(
@@ -61,13 +91,7 @@ pub(super) fn identify(
     let caller = match operation.surface {
         Surface::Public => {
             let token = bearer(&request.headers).ok_or(Kind::Authentication)?;
-            // Before the state is read, so that what is read is at least as new as what it is remembered for.
-            let version = service.store.version();
-            let identified = public(tx, token, now)?;
-            if let Some(version) = version {
-                service.memory.remember_caller(token, version, identified.clone());
-            }
-            Caller::Tenant(identified)
+            Caller::Tenant(found(tx, service, token, request.resource(), now)?)
         }
         Surface::Platform => platform(service, operation, request)?,
         Surface::Guest => Caller::Tenant(linked(tx, service.app, request, now)?),
@@ -88,15 +112,17 @@ pub(super) fn identify_again(
     now: Timestamp,
 ) -> Result<Option<Arc<Identified>>> {
     match (operation.surface, bearer(&request.headers)) {
-        (Surface::Public, Some(token)) => public(tx, token, now).map(Some),
+        (Surface::Public, Some(token)) => public(tx, token, request.resource(), now).map(Some),
         (Surface::Public, None) => Err(Kind::Authentication.into()),
         (Surface::Guest, _) => linked(tx, app, request, now).map(Some),
         (Surface::Platform, _) => Ok(None),
     }
 }
 
-fn public(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Arc<Identified>> {
-    Ok(Arc::new(access::find(tx, token, now)?.ok_or(Kind::Authentication)?))
+/// A token of the other resource is none here.
+fn public(tx: &mut Transaction<'_>, token: &str, resource: Resource, now: Timestamp) -> Result<Arc<Identified>> {
+    let found = access::find(tx, token, now)?.filter(|identified| identified.is_good_at(resource));
+    Ok(Arc::new(found.ok_or(Kind::Authentication)?))
 }
 
 fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<Caller> {
@@ -125,6 +151,7 @@ fn linked(tx: &mut Transaction<'_>, app: &App, request: &Head, now: Timestamp) -
     let is_preview = matches!(identified.access.credential, Credential::Preview { .. });
     if !is_preview && request.query.iter().any(|(name, _)| name == "at") {
         let previewer = bearer(&request.headers).map_or(Ok(None), |token| access::find(tx, token, now))?;
+        let previewer = previewer.filter(|previewer| previewer.is_good_at(Resource::Api));
         if previewer.is_none_or(|previewer| previewer.organization.id != identified.organization.id) {
             return Err(Kind::Authentication.into());
         }

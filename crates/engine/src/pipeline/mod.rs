@@ -31,6 +31,7 @@ use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
 use crate::uploads::TakesFile;
+pub(crate) use authenticate::at_tools;
 pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
 pub use homes::Homes;

@@ -1,5 +1,6 @@
 //! A request as the pipeline takes it, and the reading of its body.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -9,6 +10,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::access::{Identified, Resource};
 use crate::error::{Error, Issue, Result};
 use crate::json::{self, Exact};
 use crate::operation::{Arguments, Operation};
@@ -28,6 +30,8 @@ pub struct Request {
     pub headers: HeaderMap,
     /// What else was sent.
     pub payload: Payload,
+    /// Who asks, where that has just been found out by their token.
+    pub caller: Option<Arc<Identified>>,
 }
 
 /// A request without what else was sent. Unlike a body, it may be looked at from several threads.
@@ -37,6 +41,7 @@ pub(super) struct Head {
     pub(super) query: Vec<(String, String)>,
     pub(super) headers: HeaderMap,
     pub(super) is_tool_call: bool,
+    pub(super) caller: Option<Arc<Identified>>,
 }
 
 /// What a request carries besides path and query.
@@ -49,13 +54,18 @@ pub enum Payload {
 
 impl Request {
     pub(super) fn split(self) -> (Head, Payload) {
-        let Self { id, path, query, headers, payload } = self;
+        let Self { id, path, query, headers, payload, caller } = self;
         let is_tool_call = matches!(payload, Payload::Arguments(_));
-        (Head { id, path, query, headers, is_tool_call }, payload)
+        (Head { id, path, query, headers, is_tool_call, caller }, payload)
     }
 }
 
 impl Head {
+    /// The resource that is asked for something.
+    pub(super) const fn resource(&self) -> Resource {
+        if self.is_tool_call { Resource::Mcp } else { Resource::Api }
+    }
+
     /// The values of a header, in order.
     pub(super) fn header_values(&self, name: &'static str) -> Vec<&HeaderValue> {
         self.headers.get_all(name).iter().collect()

@@ -12,7 +12,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get, on};
 use futures_util::FutureExt as _;
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, ETAG, RETRY_AFTER};
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use http_body::Body as _;
@@ -27,6 +27,7 @@ use super::observe::{self, Metrics, Served};
 use super::openapi::Document;
 use super::reading::Reading;
 use super::{docs, tools};
+use crate::access::Resource;
 use crate::app::App;
 use crate::error::{Error, Kind};
 use crate::operation::{Operation, Surface};
@@ -171,6 +172,9 @@ async fn serve(operation: &'static Operation, State(service): State<Arc<Service>
     let outcome = pipeline::handle(&service, operation, request).await;
     let requester = outcome.requester;
     let mut response = respond(outcome, operation.surface, &wishes);
+    if operation.surface == Surface::Public {
+        response = challenged(response, Resource::Api, &service.kit.public_url);
+    }
     note(&mut response, operation.id, requester);
     response
 }
@@ -194,7 +198,7 @@ pub fn request_id(parts: &Parts) -> Uuid {
 #[must_use]
 pub fn request_for(id: Uuid, params: &RawPathParams, parts: Parts, body: Body) -> Request {
     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Request { id, path, query: query(&parts), headers: parts.headers, payload: Payload::Body(body) }
+    Request { id, path, query: query(&parts), headers: parts.headers, payload: Payload::Body(body), caller: None }
 }
 
 /// The parameters of a query, in order.
@@ -238,6 +242,16 @@ pub(super) fn tell(quota: Quota, headers: &mut HeaderMap) {
 pub(super) fn json(status: u16, body: String) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+}
+
+/// What is answered to a caller without a good token says where to get one.
+pub(super) fn challenged(mut response: Response, resource: Resource, public_url: &str) -> Response {
+    if response.status() == StatusCode::UNAUTHORIZED
+        && let Ok(challenge) = HeaderValue::try_from(resource.challenge(public_url))
+    {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
 }
 
 /// An error in the envelope.

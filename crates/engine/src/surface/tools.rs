@@ -15,7 +15,7 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
-use http::header::{CONTENT_TYPE, ORIGIN, WWW_AUTHENTICATE};
+use http::header::{CONTENT_TYPE, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -31,8 +31,8 @@ use serde_json::{Map, Value, json};
 use url::Url;
 use uuid::Uuid;
 
-use super::router::{RequestId, note, refuse, tell};
-use crate::access::{self, Identified};
+use super::router::{RequestId, challenged, note, refuse, tell};
+use crate::access::{Identified, Resource};
 use crate::app::App;
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Effect, Operation, Surface, Work, inline_generator};
@@ -83,23 +83,28 @@ async fn admit(State(admission): State<Arc<Admission>>, request: HttpRequest, ne
     let service = &admission.service;
     let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
     if let Err(error) = admission.check_origin(request.headers()) {
-        return refusal(&error, id);
+        return refuse(&error, id);
     }
-    let identified = match authenticate(service, request.headers()).await {
+    let headers = request.headers().clone();
+    // Read first: whoever is let in is let in as of when all of it was there.
+    let read = buffered(request).await;
+    let identified = match pipeline::at_tools(service, &headers).await {
         Ok(identified) => identified,
-        Err(error) => return refusal(&error, id),
+        Err(error) => return challenged(refuse(&error, id), Resource::Mcp, &service.kit.public_url),
     };
     let organization = Some(identified.organization.id);
     if let Err(error) = service.room(organization).await {
-        return refusal(&error, id);
+        return refuse(&error, id);
     }
     let requester = Requester { organization, credential: identified.access.credential };
-    let read = buffered(request).await;
     let called = read.as_ref().ok().and_then(|(_, message)| called(service.app, message));
     let quota = if called.is_some() { None } else { service.limits.quota(identified.owner(), &service.clock).await };
     let mut response = match read {
-        _ if quota.is_some_and(|quota| quota.retry_after.is_some()) => refusal(&Kind::RateLimit.into(), id),
-        Ok((request, _)) => next.run(request).await,
+        _ if quota.is_some_and(|quota| quota.retry_after.is_some()) => refuse(&Kind::RateLimit.into(), id),
+        Ok((mut request, _)) => {
+            request.extensions_mut().insert(identified);
+            next.run(request).await
+        }
         Err((code, message)) => protocol_error(code, &message),
     };
     if let Some(quota) = quota {
@@ -107,14 +112,6 @@ async fn admit(State(admission): State<Arc<Admission>>, request: HttpRequest, ne
     }
     note(&mut response, called.unwrap_or("mcp"), Some(requester));
     response
-}
-
-async fn authenticate(service: &Service, headers: &HeaderMap) -> Result<Identified> {
-    let token = pipeline::bearer(headers).ok_or(Kind::Authentication)?.to_owned();
-    let now = service.clock.now();
-    let share = service.homes.of_token(&token);
-    let found = service.store.read_for(share, move |tx| access::find(tx, &token, now)).await?;
-    found.ok_or_else(|| Kind::Authentication.into())
 }
 
 /// The request with its body read, and what the body says. The protocol's own reader knows no deadline, and of duplicate
@@ -139,15 +136,6 @@ async fn buffered(request: HttpRequest) -> Result<(HttpRequest, Value), (ErrorCo
 fn called(app: &'static App, message: &Value) -> Option<&'static str> {
     let name = message["params"]["name"].as_str().filter(|_| message["method"] == "tools/call");
     name.and_then(|name| find(app, name)).map(|operation| operation.id)
-}
-
-/// A refusal in the envelope of all other interfaces.
-fn refusal(error: &Error, id: Uuid) -> Response {
-    let mut response = refuse(error, id);
-    if error.kind() == Kind::Authentication {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Bearer realm="vestibule""#));
-    }
-    response
 }
 
 /// A refusal as the protocol writes it, for a body of which no request id can be read.
@@ -265,6 +253,7 @@ impl ServerHandler for Handler {
             query: Vec::new(),
             headers: parts.map(|parts| parts.headers.clone()).unwrap_or_default(),
             payload: Payload::Arguments(call.arguments.unwrap_or_default()),
+            caller: parts.and_then(|parts| parts.extensions.get::<Arc<Identified>>()).cloned(),
         };
         let result = self.run(operation, request).await.and_then(result);
         Ok(result.unwrap_or_else(|error| refused(&error.body())).into())
