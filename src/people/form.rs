@@ -55,6 +55,7 @@ pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, S
 }
 
 /// The one value of a name, among the fields of a form or a query; nothing where there are two.
+#[must_use]
 pub fn sent<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
     let mut values = fields.iter().filter(|(field, _)| field == name).map(|(_, value)| value.as_str());
     let value = values.next()?;

@@ -159,27 +159,18 @@ impl Provider {
                 error => down(innermost(&error)),
             })?;
             let token = tokens.id_token().ok_or_else(|| Refusal::Disbelieved("there is none".into()))?;
-            let vouched = match self.vouched(clock, &client, token, &nonce(secret)) {
+            let found = match vouched(clock, &client, token, &nonce(secret)) {
                 Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey)) => {
                     // It may have another key by now.
                     let metadata = self.metadata(clock, ASKED_AGAIN).await?;
-                    self.vouched(clock, &self.client(&metadata, redirect)?, token, &nonce(secret))
+                    vouched(clock, &self.client(&metadata, redirect)?, token, &nonce(secret))
                 }
-                vouched => vouched,
+                found => found,
             };
-            vouched.map_err(|error| Refusal::Disbelieved(innermost(&error).to_string()))?.ok_or(Refusal::Unverified)
+            found.map_err(|error| Refusal::Disbelieved(innermost(&error).to_string()))?.ok_or(Refusal::Unverified)
         };
         let _place = self.places.try_acquire().map_err(|_| down("too many sign-ins wait for it"))?;
         in_time(DEADLINE, asked).await
-    }
-
-    /// The mail address that an ID token vouches for (Core 1.0, 3.1.3.7 and 5.1), where it can be believed.
-    fn vouched(&self, clock: &Clock, client: &Oidc, token: &CoreIdToken, nonce: &Nonce) -> Result<Option<String>, ClaimsVerificationError> {
-        let now = || chrono::DateTime::from_timestamp_millis(clock.now().as_millisecond()).unwrap_or_default();
-        let verifier = client.id_token_verifier().set_time_fn(now);
-        let claims = token.claims(&verifier, nonce)?;
-        let is_verified = claims.email_verified() == Some(true);
-        Ok(claims.email().filter(|_| is_verified).map(|email| email.as_str().to_owned()))
     }
 
     /// What the provider says of itself, no older than this.
@@ -264,6 +255,15 @@ fn nonce(secret: &str) -> Nonce {
 /// 43 characters, as many as there have to be (RFC 7636, 4.1).
 fn verifier(secret: &str) -> String {
     derived(secret, "verifier")
+}
+
+/// The mail address that an ID token vouches for (Core 1.0, 3.1.3.7 and 5.1), where it can be believed.
+fn vouched(clock: &Clock, client: &Oidc, token: &CoreIdToken, nonce: &Nonce) -> Result<Option<String>, ClaimsVerificationError> {
+    let now = || chrono::DateTime::from_timestamp_millis(clock.now().as_millisecond()).unwrap_or_default();
+    let verifier = client.id_token_verifier().set_time_fn(now);
+    let claims = token.claims(&verifier, nonce)?;
+    let is_verified = claims.email_verified() == Some(true);
+    Ok(claims.email().filter(|_| is_verified).map(|email| email.as_str().to_owned()))
 }
 
 /// What comes of something within a deadline.

@@ -125,7 +125,7 @@ async fn who_may_not_come_in_is_told_in_words() {
     }
 }
 
-async fn is_told(&idp: &Idp, app: &App) {
+async fn is_told(idp: &Idp, app: &App) {
     idp.claims(json!({}));
     let browser = Browser::new(app);
     refused(&through(&browser, idp).await, 403, "No account here");
