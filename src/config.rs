@@ -105,6 +105,10 @@ pub struct ServeFlags {
     /// How long files of guests are kept after check-out.
     #[arg(long, env = "VESTIBULE_UPLOAD_RETENTION", default_value = "720h", value_parser = duration)]
     pub upload_retention: Duration,
+    /// A PEM file with a pass type certificate of Apple's, its private key, and any certificates between it and the root; without one
+    /// no pass for Apple Wallet is offered.
+    #[arg(long, env = "VESTIBULE_PASS_CERTIFICATE", value_name = "PEM")]
+    pub pass_certificate: Option<PathBuf>,
     /// A LibreTranslate-compatible service; without one nothing is machine-translated.
     #[arg(long, env = "VESTIBULE_TRANSLATOR_URL", value_name = "URL", value_parser = translator_url)]
     pub translator_url: Option<String>,

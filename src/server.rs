@@ -31,6 +31,7 @@ use crate::config::{DatabaseFlags, ServeFlags};
 use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
 use crate::guest::{self, UploadRetention};
 use crate::manuals::StockPhotos;
+use crate::page::{Pages, PassSigner};
 use crate::people::{self, Provider, SignIn};
 use crate::platform;
 use crate::records::{self, FilesUrl, Photos};
@@ -74,6 +75,10 @@ impl Server {
         let provider = flags.oidc()?.map(|oidc| Provider::new(&oidc.issuer, &oidc.client_id, oidc.client_secret)).transpose()?;
         let sign_in = SignIn { elsewhere: flags.sign_in_url.clone(), provider };
         let uploads = uploads(flags.uploads_url.as_deref(), &flags.database.url()?)?;
+        let passes = flags.pass_certificate.as_deref().map(PassSigner::read).transpose()?;
+        if passes.as_ref().is_some_and(|passes| !passes.is_valid(clock.now())) {
+            tracing::warn!("--pass-certificate: not valid at the moment, so no pass is offered until it is");
+        }
         let store = open(&flags.database).await?;
         let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -88,6 +93,8 @@ impl Server {
         let parts = stock_photos.into_iter().fold(parts, Parts::with);
         let parts = parts.with(UploadRetention(flags.upload_retention));
         let parts = uploads.into_iter().fold(parts, |parts, files| parts.with(Uploads::new(files)));
+        let parts = parts.with(Pages::seeing(flags.processors.map_or_else(processors::count, NonZeroUsize::get)));
+        let parts = passes.into_iter().fold(parts, Parts::with);
         let settings = Settings { platform_keys, idempotency_retention: flags.idempotency_retention };
         let rate_limits = RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second);
         let rate_limits = redis_url.iter().try_fold(rate_limits, |limits, url| limits.shared_in(url))?;

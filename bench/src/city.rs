@@ -138,9 +138,7 @@ impl City {
         let steps = (0..STEPS).zip(types().into_iter().cycle());
         all(steps.map(|(number, (step_type, own))| step(client.clone(), portals.clone(), number, step_type, own))).await?;
 
-        let link = format!("{ORGANIZATION}/reservations/{}/guest-link", RESERVATION.id(0));
-        let link = platform.data(Method::POST, &link, Some(&json!({}))).await?;
-        let stay = format!("/guest/v1/stays/{}", link["token"].as_str().context("a guest link without its token")?);
+        let stay = format!("/guest/v1/stays/{}", guest_token(&platform).await?);
         let stay = Page::seen(&client, &stay, |data| length(&data["precheckin"]["steps"])).await?;
         ensure!(stay.count >= LEAST_SHOWN, "the stay gets {} steps, fewer than {LEAST_SHOWN}", stay.count);
         let list = Page::seen(&client, PRECHECK_STEPS, length).await?;
@@ -172,6 +170,13 @@ impl Page {
     pub async fn latencies(&self, client: &Client, length: Duration, least: usize) -> anyhow::Result<Vec<f64>> {
         client.latencies(&self.path, &self.changing, length, least).await
     }
+}
+
+/// What opens the stay.
+pub async fn guest_token(platform: &Client) -> anyhow::Result<String> {
+    let link = format!("{ORGANIZATION}/reservations/{}/guest-link", RESERVATION.id(0));
+    let link = platform.data(Method::POST, &link, Some(&json!({}))).await?;
+    Ok(link["token"].as_str().context("a guest link without its token")?.to_owned())
 }
 
 /// How long a list is.

@@ -17,13 +17,14 @@ const HEADINGS: u64 = 12;
 const LEAST_READ: usize = 24;
 const MANUAL: Kind = Kind("manual", 10);
 
-const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
+/// Manuals of an organization.
+pub const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 const CATEGORIES: &str = "/api/v1/portal-manual-categories";
 /// Words that the names of many properties have in part, and those of few in whole.
 const QUERY: &str = "/api/v1/search?query=balcony%2077";
 
 /// About as long as an instruction is.
-const BODY: &str = "Network **Casa**, password on the router.\n\n- Pull the plug of the *white box* by the door\n- Wait ten seconds\n\
+pub const BODY: &str = "Network **Casa**, password on the router.\n\n- Pull the plug of the *white box* by the door\n- Wait ten seconds\n\
     - Put it back\n\nStill nothing? [Call us](tel:+34934123456), from 9:00 to 21:00. We are round the corner and come by within the \
     hour, with another router if need be.";
 

@@ -10,6 +10,7 @@ mod bare;
 mod city;
 mod client;
 mod growth;
+mod guest_page;
 mod library;
 mod load;
 mod measure;
@@ -62,6 +63,7 @@ struct Cli {
 enum Group {
     StartUp,
     List,
+    GuestPage,
     Writes,
     City,
     Growth,
@@ -116,6 +118,9 @@ async fn measure(cli: &Cli) -> anyhow::Result<String> {
     }
     if is_wanted(Group::List) {
         lines.extend(bench.lists().await?);
+    }
+    if is_wanted(Group::GuestPage) {
+        lines.extend(bench.guest_page().await?);
     }
     if is_wanted(Group::Writes) {
         lines.extend(bench.writes().await?);

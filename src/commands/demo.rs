@@ -28,6 +28,8 @@ use crate::server::{self, Server};
 const LISTINGS: &str = include_str!("../../data/barcelona.csv");
 /// Reservations made around today.
 const RESERVATIONS: usize = 24;
+/// Which of them begins today.
+const ARRIVES_TODAY: usize = 8;
 /// The district whose flats get a portal of their own.
 const DISTRICT: &str = "Eixample";
 /// The kind of listing whose portal is chosen by tag.
@@ -201,6 +203,7 @@ impl Portfolio {
                 "address": format!("{}, Barcelona", listing.neighbourhood),
                 "latitude": listing.latitude, "longitude": listing.longitude,
                 "checkInTime": "15:00", "checkOutTime": "11:00",
+                "wifiName": format!("BarcelonaFlats-{}", number + 1), "wifiPassword": format!("una-mes-i-marxem-{}", 31 + number * 17 % 69),
                 "customFields": { door_code.to_string(): format!("{} #", 1000 + (number + 7) * 7919 % 9000) },
             } }));
         }
@@ -217,7 +220,11 @@ impl Portfolio {
             let (name, language, verification) = guests[number % guests.len()];
             let day = |days: i64| today.checked_add(days.days()).map_err(|error| error.to_string());
             let begins = i64::try_from(number).unwrap_or(0) * 2 - 7;
-            let begins = if number == 0 { 1 } else { begins };
+            let begins = match number {
+                0 => 1,
+                ARRIVES_TODAY => 0,
+                _ => begins,
+            };
             // Some stay for a month, and some book late: there are steps for either.
             let nights = if number % 8 == 5 { 33 } else { 4 };
             let booked = if number % 4 == 3 { begins.min(0) - 1 } else { -30 };
@@ -263,7 +270,7 @@ async fn portals(api: &Local<'_>, portfolio: &Portfolio) -> Result<[Value; 3], S
     let offer = json!({
         "isSpecialOfferActive": true, "specialOfferType": "Offer", "specialOfferTitle": "Late check-out until 14:00 for 25 €",
         "specialOfferCtaText": "Ask for it", "specialOfferUrl": "https://barcelona-flats.example/late-check-out",
-        "precheckinPromptMessage": "Tell us when you arrive, and your keys will be waiting.", "isDefault": true,
+        "precheckinPromptMessage": "Tell us when you arrive, and your keys will be waiting.", "isDefault": true, "isUnlockHintShown": true,
     });
     let district = api.call("createPortal", &[], portal("Eixample", &brandings[0], offer)).await?;
     let rooms = json!({ "communicationMethod": "phone", "excludedQuickAccessTypes": ["uber", "find_parking_justpark"] });

@@ -385,6 +385,9 @@ pub struct StepView {
     /// Whether a name has to sign, for an agreement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_signature_required: Option<bool>,
+    /// When it was accepted, for an agreement that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted_at: Option<Moment>,
     /// What is to be left, or taken in its place, for a damage deposit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deposit: Option<Deposit>,
@@ -490,6 +493,7 @@ impl Asked {
             required_fields: (of_type(StepType::YourDetails) || of_type(StepType::OtherGuests)).then(required),
             expected_guests: of_type(StepType::OtherGuests).then_some(self.others),
             is_signature_required: of_type(StepType::Agreement).then(|| step.is_signature_required()),
+            accepted_at: self.given.saved.as_ref().and_then(|saved| saved.acceptance.as_ref()).map(|acceptance| acceptance.accepted_at),
             deposit: self.deposit(setup, nights),
             fees,
             progress: self.given.progress.clone(),

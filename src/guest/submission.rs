@@ -13,7 +13,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::acceptance::Acceptance;
-use super::decision::Hold;
+use super::decision::{Decision, Hold};
 use super::files::{AddressedFile, addressed};
 use super::messages::{self, Message};
 use super::precheckin::{self, Asked, Given, Precheckin, PrecheckinStatus, Saved};
@@ -28,6 +28,12 @@ use crate::precheck::{self, FlagAction, StepSettings, StepType, identity_actions
 pub(super) struct Submission {
     status: PrecheckinStatus,
     submitted_at: Option<Moment>,
+    /// When staff decided on what was submitted last; null while they have not, and where it was approved without them.
+    decided_at: Option<Moment>,
+    /// The name of the member or API key who decided.
+    decided_by: Option<String>,
+    /// What the guest was last asked to change.
+    message: Option<String>,
     /// The steps the stay gets, in guest order, and after them those that were answered and are no longer shown.
     steps: Vec<SubmittedStep>,
     /// What the guest wrote, oldest first, as much as a guest may write; `listGuestMessages` pages it.
@@ -102,9 +108,14 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
     let earlier_steps = answered_earlier(context, &stay, &steps, earlier)?;
     let shown = steps.into_iter().map(|asked| (asked, true));
     let earlier = earlier_steps.into_iter().map(|asked| (asked, false));
+    let (submitted_at, decision) = submitted.map(|submitted| (submitted.at, submitted.decision)).unzip();
+    let Decision { decided_at, decided_by, message, .. } = decision.unwrap_or_default();
     Ok(Submission {
         status,
-        submitted_at: submitted.map(|submitted| submitted.at),
+        submitted_at,
+        decided_at,
+        decided_by,
+        message,
         steps: shown.chain(earlier).map(|(asked, is_shown)| SubmittedStep::new(context, asked, is_shown)).collect::<Result<_>>()?,
         messages: messages::latest(context, reservation)?,
     })

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use engine::error::{Error, Kind};
 use engine::pipeline::{self, Payload, Request, Requester, Service};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
@@ -52,29 +53,44 @@ impl Refusal {
     }
 }
 
+/// What an operation answered, before it is read.
+pub struct Said {
+    text: String,
+    /// Names the state of it, where it is a read.
+    pub state: Option<HeaderValue>,
+}
+
+/// What stands around an answer.
+#[derive(Deserialize)]
+struct Envelope<T> {
+    data: T,
+}
+
+impl Said {
+    /// The answer, as what the page makes use of.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        serde_json::from_str(&self.text).map(|Envelope { data }| data).map_err(|error| {
+            tracing::error!(cause = %error, "the page does not understand an answer");
+            broken()
+        })
+    }
+}
+
+fn broken() -> Refusal {
+    Refusal::of(&Kind::Internal.into())
+}
+
 /// What an operation answers the page, and whom.
-pub async fn ask<T: DeserializeOwned>(
-    service: &Arc<Service>,
-    operation: &str,
-    request: Request,
-) -> (Option<Requester>, Result<T, Refusal>) {
-    let broken = || Refusal::of(&Kind::Internal.into());
+pub async fn ask(service: &Arc<Service>, operation: &str, request: Request) -> (Option<Requester>, Result<Said, Refusal>) {
     let Some(operation) = service.app.operation(operation) else { return (None, Err(broken())) };
     let outcome = pipeline::handle(service, operation, request).await;
-    let envelope: Value = serde_json::from_str(&outcome.body.into_text()).unwrap_or_default();
-    let answer = match envelope {
-        Value::Object(mut envelope) if outcome.status < 400 => {
-            serde_json::from_value(envelope.remove("data").unwrap_or_default()).map_err(|error| {
-                tracing::error!(cause = %error, operation = operation.id, "the page does not understand the answer");
-                broken()
-            })
-        }
-        envelope => {
-            let refusal = Refusal::read(&envelope["error"]["details"]);
-            Err(Refusal { status: outcome.status, retry_after: outcome.retry_after, ..refusal })
-        }
-    };
-    (outcome.requester, answer)
+    let text = outcome.body.into_text();
+    if outcome.status < 400 {
+        return (outcome.requester, Ok(Said { text, state: outcome.etag }));
+    }
+    let envelope: Value = serde_json::from_str(&text).unwrap_or_default();
+    let refusal = Refusal::read(&envelope["error"]["details"]);
+    (outcome.requester, Err(Refusal { status: outcome.status, retry_after: outcome.retry_after, ..refusal }))
 }
 
 /// A request of the page's own, with these parameters of the path beside the token. Of what the browser sent it has no header

@@ -88,7 +88,8 @@ impl Lack {
     }
 
     /// What an issue of the interface comes to; `field` is the last name on its way.
-    fn of(field: &str, message: &str) -> Self {
+    #[must_use]
+    pub fn of(field: &str, message: &str) -> Self {
         let most = || message.strip_prefix("must have at most ")?.strip_suffix(" characters")?.parse().ok();
         if let Some(most) = most() {
             return Self::Brevity(most);
@@ -119,6 +120,15 @@ impl Faults {
     /// Notes one more.
     pub fn add(&mut self, field: &str, lack: Lack) {
         self.0.push(Fault { field: field.to_owned(), lack });
+    }
+
+    /// Notes what else is wrong, but for fields that are noted already.
+    pub fn add_all(&mut self, others: impl IntoIterator<Item = Fault>) {
+        for fault in others {
+            if !self.0.iter().any(|noted| noted.field == fault.field) {
+                self.0.push(fault);
+            }
+        }
     }
 
     /// What is filled in, unless something is wrong with it.

@@ -28,7 +28,7 @@ pub fn given(step: &Step, shown: &Shown) -> Vec<Given> {
         (StepType::AdditionalQuestions, _) => step.questions.iter().flatten().map(|question| answer(question, shown)).collect(),
         (StepType::YourDetails, Some(answers)) => fields(answers, &person::asked(&step.required_fields, false), shown),
         (StepType::OtherGuests, Some(answers)) => guests(answers, step, shown),
-        (StepType::Agreement, Some(answers)) => agreement(answers, shown),
+        (StepType::Agreement, Some(answers)) => agreement(answers, step, shown),
         (StepType::DamageDeposit, Some(answers)) => deposit(answers, step, shown),
         _ => Vec::new(),
     };
@@ -64,13 +64,20 @@ fn guests(answers: &Map<String, Value>, step: &Step, shown: &Shown) -> Vec<Given
     guests.enumerate().map(guest).collect()
 }
 
-fn agreement(answers: &Map<String, Value>, shown: &Shown) -> Vec<Given> {
+fn agreement(answers: &Map<String, Value>, step: &Step, shown: &Shown) -> Vec<Given> {
     let words = shown.words;
     let is_accepted = answers.get("isAccepted") == Some(&Value::Bool(true));
-    let accepted = is_accepted.then(|| Given { label: words.agreement.accept.to_owned(), value: words.common.yes.to_owned() });
+    let value = || accepted(step, shown).unwrap_or_else(|| words.common.yes.to_owned());
+    let accepted = is_accepted.then(|| Given { label: words.agreement.accept.to_owned(), value: value() });
     let signed = answers.get("signedName").and_then(Value::as_str);
     let signed = signed.map(|name| Given { label: words.agreement.signed_name.to_owned(), value: name.to_owned() });
     accepted.into_iter().chain(signed).collect()
+}
+
+/// When an agreement was accepted, in words.
+#[must_use]
+pub fn accepted(step: &Step, shown: &Shown) -> Option<String> {
+    Some(fill(shown.words.agreement.accepted_at, &[("moment", &shown.moment(step.accepted_at?))]))
 }
 
 fn deposit(answers: &Map<String, Value>, step: &Step, shown: &Shown) -> Vec<Given> {

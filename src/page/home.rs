@@ -56,6 +56,9 @@ struct Head<'v> {
     /// Leads to the stay as an event, while it is still to come.
     calendar: Option<String>,
     calendar_icon: String,
+    /// Leads to the stay as a pass, where there is one.
+    pass: Option<String>,
+    pass_icon: String,
 }
 
 /// Pre-check-in, as it stands.
@@ -74,6 +77,8 @@ struct Asking<'v> {
     message: Option<&'v str>,
     /// The one thing to do: what it is, and where.
     next: Option<(String, String)>,
+    /// Leads to the answers, where something else is to be done first but they can be handed in as they are.
+    review: Option<String>,
     rows: Vec<Row<'v>>,
     has_confetti: bool,
     /// Where they fall from, in hundredths.
@@ -91,16 +96,20 @@ struct Row<'v> {
 }
 
 /// The page by which a guest enters.
-pub fn render(shown: &Shown) -> Result<String> {
+///
+/// `is_handed_in` says that pre-check-in was handed in just now.
+pub fn render(shown: &Shown, is_handed_in: bool) -> Result<String> {
     let phase = shown.phase();
     let view = &shown.view;
     let is_cancelled = phase == Phase::Cancelled;
+    // What a host says to everybody is said to whoever comes or is there.
+    let is_on = !is_cancelled && phase != Phase::After;
     let first = first(shown, phase);
     let is_first = |manual: &super::seen::Manual| {
         first.iter().flat_map(|shelf: &Shelf<'_>| &shelf.manuals).any(|card: &Card<'_>| card.manual.id == manual.id)
     };
     let headings = if is_cancelled { Vec::new() } else { reading::shelves(shown, is_first) };
-    let asking = if is_cancelled || phase == Phase::After { None } else { asking(shown, phase) };
+    let asking = if is_on { asking(shown, phase, is_handed_in) } else { None };
     let is_there = matches!(phase, Phase::ArrivalDay | Phase::Stay);
     let upcoming = view.upcoming.iter().filter_map(|later| {
         let when = fill(shown.words.manuals.unlocks, &[("moment", &shown.moment(later.visible_from))]);
@@ -110,13 +119,13 @@ pub fn render(shown: &Shown) -> Result<String> {
         frame: Frame::of(shown, None),
         head: head(shown, phase),
         is_bare: view.portal.is_none() && headings.is_empty() && first.is_empty() && !is_cancelled,
-        callout: view.branding.as_ref().and_then(|branding| branding.callout_message.as_deref()).filter(|_| !is_cancelled),
+        callout: view.branding.as_ref().and_then(|branding| branding.callout_message.as_deref()).filter(|_| is_on),
         asks_for_review: asks_for_review(shown, phase),
         way: shown.place().filter(|_| is_there).map(|place| (place.directions(), address(shown, "\n"))),
         asking,
         upcoming: if is_cancelled { Vec::new() } else { upcoming.collect() },
         offer: view.special_offer.as_ref().filter(|_| !is_cancelled),
-        tiles: if is_cancelled || phase == Phase::After { Vec::new() } else { tiles(shown) },
+        tiles: if is_on { tiles(shown) } else { Vec::new() },
         contact: contact(shown),
         first,
         headings,
@@ -182,6 +191,8 @@ fn head(shown: &Shown, phase: Phase) -> Head<'_> {
         check_out_time: leaves.map(|time| fill(words.until_time, &[("time", &time)])),
         calendar: (phase == Phase::Before).then(|| shown.links.calendar()),
         calendar_icon: icon("calendar-plus"),
+        pass: shown.offers_pass().then(|| shown.links.pass()),
+        pass_icon: icon("ticket"),
     }
 }
 
@@ -197,21 +208,21 @@ fn asks_for_review(shown: &Shown, phase: Phase) -> Option<(&'static str, String)
     Some((asked, shown.links.messages()))
 }
 
-fn asking(shown: &Shown, phase: Phase) -> Option<Asking<'_>> {
+fn asking(shown: &Shown, phase: Phase, is_handed_in: bool) -> Option<Asking<'_>> {
     let precheckin = &shown.view.precheckin;
     let prompt = precheckin.prompt_message.as_deref()?;
     let words = &shown.words.precheckin;
     let (done, total) = (shown.done(), shown.steps().len());
     let status = precheckin.status;
     let is_over = status.is_submitted();
-    let next = if total == 0 || is_over || shown.is_preview {
-        None
-    } else {
-        Some(shown.next(None).map_or_else(
-            || (words.review.to_owned(), shown.links.review()),
-            |step| (fill(words.next, &[("title", &step.title)]), shown.links.step(step.id)),
-        ))
-    };
+    let is_asked = total > 0 && !is_over && !shown.is_preview;
+    let unfinished = shown.next(None);
+    // What was sent back is done already, and to be looked at all the same.
+    let sent_back = shown.steps().iter().find(|step| status == Status::ChangesRequested && shown.is_open(step));
+    let next = is_asked.then(|| match unfinished.or(sent_back) {
+        Some(step) => (fill(words.next, &[("title", &step.title)]), shown.links.step(step.id)),
+        None => (words.review.to_owned(), shown.links.review()),
+    });
     let rows = shown.steps().iter().enumerate().map(|(place, step)| row(shown, place, step));
     let is_folded = phase != Phase::Before;
     Some(Asking {
@@ -231,8 +242,9 @@ fn asking(shown: &Shown, phase: Phase) -> Option<Asking<'_>> {
         outcome: outcome(shown),
         message: precheckin.message.as_deref().filter(|_| status == Status::ChangesRequested),
         next,
+        review: (is_asked && unfinished.is_none() && sent_back.is_some()).then(|| shown.links.review()),
         rows: rows.collect(),
-        has_confetti: status == Status::Approved && shown.view.portal.as_ref().is_some_and(|portal| portal.is_confetti_enabled),
+        has_confetti: is_handed_in && is_over && shown.view.portal.as_ref().is_some_and(|portal| portal.is_confetti_enabled),
         bits: (2..100).step_by(7).collect(),
     })
 }

@@ -1,11 +1,13 @@
 //! What a guest keeps of a stay: its event for a calendar, and what makes the page last without a connection.
 
+use engine::error::Result;
 use jiff::ToSpan as _;
 
 use super::calendar::{self, Event};
-use super::offline;
 use super::shown::Shown;
 use super::visit::Visit;
+use super::wallet::{self, PassSigner};
+use super::{offline, theme};
 use crate::records::ReservationStatus;
 use crate::words::fill;
 
@@ -29,6 +31,12 @@ pub fn calendar(visit: &Visit, shown: &Shown) -> String {
         coordinates: flat.and_then(|flat| flat.latitude.zip(flat.longitude)),
         url: Some(&url),
     })
+}
+
+/// The stay as a pass for a wallet.
+pub fn pass(visit: &Visit, shown: &Shown, signer: &PassSigner) -> Result<Vec<u8>> {
+    let brand = theme::brand_parts(shown.view.branding.as_ref());
+    wallet::package(signer, &wallet::pass(shown, signer, &visit.url()), brand, shown.now)
 }
 
 /// What a phone makes an application of.

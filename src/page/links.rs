@@ -44,6 +44,12 @@ impl Links {
         self.at("", &[])
     }
 
+    /// The same, where pre-check-in was handed in just now.
+    #[must_use]
+    pub fn home_handed_in(&self) -> String {
+        self.at("", &[("handedIn", "true")])
+    }
+
     /// The same in another language.
     #[must_use]
     pub fn home_in(&self, language: &str) -> String {
@@ -120,6 +126,12 @@ impl Links {
     #[must_use]
     pub fn calendar(&self) -> String {
         self.at("/stay.ics", &[])
+    }
+
+    /// The stay as a pass for a wallet.
+    #[must_use]
+    pub fn pass(&self) -> String {
+        self.at("/stay.pkpass", &[])
     }
 
     /// What a phone makes an application of.

@@ -5,6 +5,7 @@
 //! [`shown::Shown`]: [`home`], [`step`], [`review`], [`reading`], [`messages`], each with its template in `templates/page`.
 
 mod asking;
+mod besides;
 mod calendar;
 mod dates;
 mod fault;
@@ -18,6 +19,7 @@ mod icons;
 mod keeping;
 mod languages;
 mod links;
+mod memory;
 mod messages;
 mod notice;
 mod offline;
@@ -36,8 +38,11 @@ mod summary;
 mod theme;
 mod uploads;
 mod visit;
+mod wallet;
 
 use engine::chapter::Chapter;
+pub use memory::Pages;
+pub use wallet::PassSigner;
 
 /// The guest's page. It has no operation of its own: it asks those of the guest interface, as any other caller would.
 pub(crate) static CHAPTER: Chapter = Chapter { routes: Some(routes::routes), ..Chapter::new("page") };

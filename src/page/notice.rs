@@ -22,6 +22,8 @@ pub enum Missing {
     Step,
     /// A manual.
     Manual,
+    /// A pass.
+    Pass,
 }
 
 /// The page where no stay is to be shown, by the status that says why, in the language with this tag.
@@ -40,7 +42,7 @@ pub fn instead(status: u16, tag: &str) -> Result<String> {
 pub fn missing(shown: &Shown, what: Missing) -> Result<String> {
     let heading = match what {
         Missing::Step => shown.words.pages.step_missing,
-        Missing::Manual => shown.words.pages.manual_missing,
+        Missing::Manual | Missing::Pass => shown.words.pages.manual_missing,
     };
     Notice { frame: Frame::of(shown, Some(heading)), heading, more: None }.render().map_err(Error::internal)
 }

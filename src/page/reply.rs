@@ -5,10 +5,14 @@ use std::sync::LazyLock;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use engine::error::Result;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::frame::SCRIPT_HASH;
+use super::memory::Page;
 use super::notice;
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -49,9 +53,20 @@ pub fn page(status: u16, html: Result<String>, tag: &str) -> Response {
     response
 }
 
+/// A page that was kept, as a browser takes it.
+pub async fn kept(page: &Page, headers: &HeaderMap) -> Response {
+    let (html, coding) = page.html().for_client(headers).await;
+    let mut response = kept_to_the_guest("text/html; charset=utf-8", PAGE_POLICY.clone(), Body::from(html));
+    response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if let Some(coding) = coding {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
+    }
+    response
+}
+
 /// What is no page, of this type.
-pub fn file(content_type: &'static str, body: String) -> Response {
-    kept_to_the_guest(content_type, HeaderValue::from_static(FILE_POLICY), Body::from(body))
+pub fn file(content_type: &'static str, body: impl Into<Body>) -> Response {
+    kept_to_the_guest(content_type, HeaderValue::from_static(FILE_POLICY), body.into())
 }
 
 /// The worker, which works below this path.

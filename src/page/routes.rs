@@ -44,6 +44,7 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
         .route("/stay/{token}/messages", only(get(messages_page).post(sending::message)))
         .route("/stay/{token}/manuals/{manualId}", only(get(manual_page)))
         .route("/stay/{token}/stay.ics", only(get(calendar_file)))
+        .route("/stay/{token}/stay.pkpass", only(get(pass_file)))
         .route("/stay/{token}/manifest.webmanifest", only(get(manifest_file)))
         .route("/stay/{token}/worker.js", only(get(worker_file)))
         .route("/stay", any(lost))
@@ -77,8 +78,37 @@ async fn shown(
     response
 }
 
+/// The same of a page without a form, which is kept for whoever opens it again.
+async fn read(
+    State(service): Server,
+    params: PathParams,
+    request: HttpRequest,
+    operation: &'static str,
+    made: impl FnOnce(&Visit, &Shown) -> (u16, Html),
+) -> Response {
+    let (mut visit, _) = Visit::of(service, params, request);
+    let mut response = opened(&mut visit, operation, made).await.unwrap_or_else(|refusal| visit.instead(&refusal));
+    note(&mut response, operation, visit.requester);
+    response
+}
+
+async fn opened(visit: &mut Visit, operation: &str, made: impl FnOnce(&Visit, &Shown) -> (u16, Html)) -> Result<Response, Refusal> {
+    let key = visit.key(operation);
+    if let Some(key) = &key
+        && let Some(page) = visit.remembered(key).await?
+    {
+        return Ok(reply::kept(&page, &visit.headers).await);
+    }
+    let shown = visit.look().await?;
+    let (status, html) = made(visit, &shown);
+    if let (Some(key), 200, Ok(html)) = (key, status, &html) {
+        visit.remember(key, &shown, html);
+    }
+    Ok(reply::page(status, html, shown.language))
+}
+
 async fn home_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
-    shown(server, params, request, "getStayPage", |_, shown| (200, home::render(shown))).await
+    read(server, params, request, "getStayPage", |visit, shown| (200, home::render(shown, visit.is_handed_in()))).await
 }
 
 async fn step_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
@@ -95,7 +125,7 @@ async fn review_page(server: Server, params: PathParams, request: HttpRequest) -
 }
 
 async fn manual_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
-    shown(server, params, request, "getManualPage", |visit, shown| match visit.named("manualId").and_then(|id| shown.manual(id)) {
+    read(server, params, request, "getManualPage", |visit, shown| match visit.named("manualId").and_then(|id| shown.manual(id)) {
         Some(manual) => (200, reading::render(shown, manual)),
         None => (404, notice::missing(shown, Missing::Manual)),
     })
@@ -141,6 +171,17 @@ async fn file(
 async fn calendar_file(server: Server, params: PathParams, request: HttpRequest) -> Response {
     file(server, params, request, "getStayCalendar", |visit, shown| {
         reply::file("text/calendar; charset=utf-8", keeping::calendar(visit, shown))
+    })
+    .await
+}
+
+async fn pass_file(server: Server, params: PathParams, request: HttpRequest) -> Response {
+    file(server, params, request, "getStayPass", |visit, shown| match visit.signer().filter(|_| shown.offers_pass()) {
+        Some(signer) => match keeping::pass(visit, shown, signer) {
+            Ok(pass) => reply::file("application/vnd.apple.pkpass", pass),
+            Err(error) => reply::page(500, Err(error), shown.language),
+        },
+        None => reply::page(404, notice::missing(shown, Missing::Pass), shown.language),
     })
     .await
 }

@@ -46,6 +46,7 @@ pub struct Preview {
 pub struct Flat {
     pub name: String,
     pub timezone: String,
+    pub country: String,
     pub address: Option<Value>,
     #[serde(default)]
     pub latitude: Option<f64>,
@@ -116,6 +117,9 @@ pub struct Step {
     pub expected_guests: Option<usize>,
     #[serde(default)]
     pub is_signature_required: bool,
+    /// When an agreement was accepted.
+    #[serde(default)]
+    pub accepted_at: Option<Moment>,
     #[serde(default)]
     pub deposit: Option<Deposit>,
     #[serde(default)]

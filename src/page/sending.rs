@@ -24,7 +24,7 @@ use super::seen::Step;
 use super::shown::Shown;
 use super::step::{Asked, Refused, onward};
 use super::visit::Visit;
-use super::{messages, reply, review, step as step_page};
+use super::{besides, messages, reply, review, step as step_page};
 use crate::words::Words;
 
 type Server = State<Arc<Service>>;
@@ -58,9 +58,20 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
     if shown.is_preview {
         return of_step(visit, &shown, step, 403, fields, Faults::default(), Some(shown.words.preview.forms));
     }
-    let filled = match fields.as_deref().map(|fields| form::filled(step, fields)) {
+    let filled = match fields.as_ref().map(|fields| (fields, form::filled(step, fields))) {
+        Some((fields, Ok(filled))) => {
+            let faults = if filled.guests.is_none() { besides::of_unrequired(step, fields, &shown) } else { Vec::new() };
+            Some(Faults(faults).or(filled))
+        }
+        Some((_, refused)) => Some(refused),
+        None => None,
+    };
+    let filled = match filled {
         Some(Ok(filled)) => filled,
-        Some(Err(faults)) => return of_step(visit, &shown, step, 400, fields, faults, None),
+        Some(Err(mut faults)) => {
+            faults.add_all(fields.iter().flat_map(|fields| besides::of_values(step, fields, &shown)));
+            return of_step(visit, &shown, step, 400, fields, faults, None);
+        }
         None => return of_step(visit, &shown, step, 400, None, Faults::default(), Some(shown.words.errors.not_saved)),
     };
     let body = Body::from(json!({ "answers": filled.answers, "language": shown.tag }).to_string());
@@ -74,7 +85,10 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
             Sent { visit, response: reply::redirect(&address) }
         }
         Err(refusal) => {
-            let faults = Faults::found(&refusal, Some(step));
+            let mut faults = Faults::found(&refusal, Some(step));
+            if !faults.0.is_empty() {
+                faults.add_all(fields.iter().flat_map(|fields| besides::of_questions(step, fields)));
+            }
             let said = (faults.0.is_empty() || refusal.is_full).then(|| said(&refusal, &shown));
             let mut sent = of_step(visit, &shown, step, refusal.status, fields, faults, said);
             sent.response = reply::retriable(sent.response, refusal.retry_after);
@@ -125,7 +139,7 @@ async fn hand_in(mut visit: Visit, body: Body) -> Sent {
     }
     let answer: Result<Value, Refusal> = visit.ask("submitPrecheckin", &[], Vec::new(), HeaderMap::new(), Body::empty()).await;
     let Err(refusal) = answer else {
-        let response = reply::redirect(&shown.links.home());
+        let response = reply::redirect(&shown.links.home_handed_in());
         return Sent { visit, response };
     };
     // It may have been handed in just now, by the same hand: what is so now decides.

@@ -28,6 +28,8 @@ pub struct Shown {
     pub is_preview: bool,
     /// The key of a form, if one is on the page.
     pub key: Uuid,
+    /// Whether somebody vouches for passes.
+    pub has_passes: bool,
 }
 
 impl Shown {
@@ -35,7 +37,7 @@ impl Shown {
     #[must_use]
     pub fn new(view: View, links: Links, tag: &str, now: Timestamp, is_preview: bool, key: Uuid) -> Self {
         let (words, language) = in_language(tag);
-        Self { view, links, words, tag: tag.to_owned(), language, now, is_preview, key }
+        Self { view, links, words, tag: tag.to_owned(), language, now, is_preview, key, has_passes: false }
     }
 
     /// Where the guest is in the stay, in the flat's time.
@@ -114,6 +116,14 @@ impl Shown {
     #[must_use]
     pub fn takes_messages(&self) -> bool {
         self.view.portal.as_ref().is_some_and(|portal| portal.is_chat_enabled)
+    }
+
+    /// Whether the stay can be had as a pass: until the day of departure, where the portal offers that and somebody signs it.
+    #[must_use]
+    pub fn offers_pass(&self) -> bool {
+        let is_on = self.view.portal.as_ref().is_some_and(|portal| portal.is_wallet_pass_enabled);
+        let is_time = matches!(self.phase(), Phase::Before | Phase::ArrivalDay | Phase::Stay);
+        self.has_passes && is_on && is_time && !self.is_preview
     }
 
     /// How dates and amounts are written: as in the guest's own country, where the words are of that language.

@@ -30,6 +30,8 @@ struct StepPage<'v> {
     progress: Option<ProgressCard<'v>>,
     /// What each fee is called, and what it comes to.
     fees: Vec<(&'v str, String)>,
+    /// When an agreement was accepted that can still be changed.
+    accepted: Option<String>,
     files: Option<Files<'v>>,
     form: Option<StepForm<'v>>,
     action: String,
@@ -105,6 +107,7 @@ pub fn render(shown: &Shown, step: &Step, asked: Asked, refused: Option<&Refused
             .or(is_textless.then_some(words.agreement.elsewhere)),
         progress: progress(shown, step),
         fees: fees(shown, step),
+        accepted: given::accepted(step, shown).filter(|_| is_open),
         action: shown.links.step(step.id),
         given: if is_open { Vec::new() } else { given::given(step, shown) },
         onward: (step.is_complete && (is_done_by_files || form.is_none()) && is_open).then(|| onward(shown, step)),
@@ -127,11 +130,14 @@ const fn takes_files(step: &Step) -> bool {
     matches!(step.step_type, StepType::DocumentUpload | StepType::IdentityCheck)
 }
 
-/// What is said of it before anything else: that it is handed in, or that there is more to it than was saved.
+/// What is said of it before anything else: that it is handed in or done, or that there is more to it than was saved.
 fn note(shown: &Shown, step: &Step, is_open: bool, has_summary: bool) -> Option<&'static str> {
     let words = shown.words;
     if shown.view.precheckin.status.is_submitted() {
         return Some(words.errors.already_submitted);
+    }
+    if !is_open && step.is_complete && !shown.is_preview {
+        return Some(words.precheckin.done);
     }
     let has_begun = step.answers.is_some() || step.questions.iter().flatten().any(|question| question.answer.is_some());
     (is_open && has_begun && !step.is_complete && !has_summary).then_some(words.precheckin.more)

@@ -228,6 +228,13 @@ pub fn brand(branding: Option<&BrandingView>) -> (String, String) {
     (primary.to_string(), primary.ink().to_string())
 }
 
+/// The same, by their parts.
+#[must_use]
+pub fn brand_parts(branding: Option<&BrandingView>) -> [[u8; 3]; 2] {
+    let primary = Colours::of(branding).primary;
+    [primary.0, primary.ink().0]
+}
+
 /// The ground of the page by day, as `#rrggbb`.
 #[must_use]
 pub fn ground(branding: Option<&BrandingView>) -> String {

@@ -9,19 +9,21 @@ use engine::format;
 use engine::moment::Moment;
 use engine::pipeline::{Requester, Service};
 use engine::surface::{PathParams, query, readable, request_id};
-use http::HeaderMap;
 use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION};
+use http::{HeaderMap, HeaderValue};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::asking::{self, Refusal};
+use super::asking::{self, Refusal, Said};
 use super::form;
 use super::languages;
 use super::links::Links;
+use super::memory::{Page, Pages};
 use super::seen::View;
 use super::shown::Shown;
+use super::wallet::PassSigner;
 use super::{notice, reply};
 use crate::translations::ENGLISH;
 use crate::words::in_language;
@@ -42,6 +44,14 @@ pub struct Visit {
     accepted: Vec<String>,
     /// Whose request it is, once that is known.
     pub requester: Option<Requester>,
+    /// What the interface was last asked for what the guest sees.
+    seen: Option<Seen>,
+}
+
+/// What the interface was asked for what the guest sees, and answered.
+struct Seen {
+    language: Option<String>,
+    state: Option<HeaderValue>,
 }
 
 impl Visit {
@@ -58,7 +68,7 @@ impl Visit {
         let accepted = parts.headers.get(ACCEPT_LANGUAGE).and_then(|header| header.to_str().ok()).map(languages::accepted);
         let links = Links::new(path(&service, &token), asked.clone());
         let (accepted, headers) = (accepted.unwrap_or_default(), parts.headers);
-        (Self { service, id, headers, links, token, ids, query, asked, accepted, requester: None }, body)
+        (Self { service, id, headers, links, token, ids, query, asked, accepted, requester: None, seen: None }, body)
     }
 
     /// What the path names.
@@ -83,6 +93,12 @@ impl Visit {
     #[must_use]
     pub fn asks(&self, wanted: &str) -> Option<&str> {
         form::sent(&self.query, wanted)
+    }
+
+    /// Whether the guest comes from handing pre-check-in in.
+    #[must_use]
+    pub fn is_handed_in(&self) -> bool {
+        self.asks("handedIn").is_some()
     }
 
     /// The language that is spoken before it is known who asks.
@@ -128,16 +144,59 @@ impl Visit {
         if let (Some(_), Some((_, at))) = (&view.preview, at) {
             self.links = self.links.clone().at_moment(at);
         }
-        Ok(Shown::new(view, self.links.clone(), &tag, moment, is_preview, key))
+        let has_passes = self.signer().is_some();
+        Ok(Shown { has_passes, ..Shown::new(view, self.links.clone(), &tag, moment, is_preview, key) })
+    }
+
+    /// Who signs passes now.
+    #[must_use]
+    pub fn signer(&self) -> Option<&PassSigner> {
+        self.service.kit.part::<PassSigner>().filter(|signer| signer.is_valid(self.service.clock.now()))
     }
 
     async fn view(&mut self, language: Option<String>, at: Option<(String, String)>) -> Result<View, Refusal> {
-        let language = language.map(|language| ("language".to_owned(), language));
+        self.stay(language, at).await?.read()
+    }
+
+    async fn stay(&mut self, language: Option<String>, at: Option<(String, String)>) -> Result<Said, Refusal> {
+        let asked = language.clone().map(|language| ("language".to_owned(), language));
         let mut headers = HeaderMap::new();
         if let (Some(credential), Some(_)) = (self.headers.get(AUTHORIZATION), &at) {
             headers.insert(AUTHORIZATION, credential.clone());
         }
-        self.ask("getStay", &[], language.into_iter().chain(at).collect(), headers, Body::empty()).await
+        let said = self.say("getStay", &[], asked.into_iter().chain(at).collect(), headers, Body::empty()).await?;
+        self.seen = Some(Seen { language, state: said.state.clone() });
+        Ok(said)
+    }
+
+    /// What a page that is kept is found by: what it is asked for with, where it shows the moment that it is.
+    #[must_use]
+    pub fn key(&self, operation: &str) -> Option<Box<str>> {
+        if self.asks("at").is_some() || self.is_handed_in() {
+            return None;
+        }
+        let ids: String = self.ids.iter().filter_map(|(_, id)| *id).map(|id| id.to_string()).collect();
+        let asked = self.asked.as_deref().unwrap_or_default();
+        let has_passes = self.signer().is_some();
+        Some(format!("{operation} {} {ids} {asked} {} {has_passes}", self.links.path(), self.accepted.join(",")).into())
+    }
+
+    /// The page that is kept under a key, where it is what would be rendered now.
+    ///
+    /// It says in which language what the guest sees was asked for: where that has not changed, neither has what decided on it.
+    pub async fn remembered(&mut self, key: &str) -> Result<Option<Arc<Page>>, Refusal> {
+        let kept = self.service.kit.part::<Pages>().and_then(|pages| pages.get(key, self.service.clock.now()));
+        let Some(page) = kept else { return Ok(None) };
+        let said = self.stay(page.language.clone(), None).await?;
+        Ok((said.state.as_ref() == Some(&page.state)).then_some(page))
+    }
+
+    /// Keeps a page that was rendered of what the guest sees.
+    pub fn remember(&self, key: Box<str>, shown: &Shown, html: &str) {
+        let seen = self.seen.as_ref().and_then(|seen| Some((seen.language.clone(), seen.state.clone()?)));
+        if let (Some(pages), Some((language, state)), false) = (self.service.kit.part::<Pages>(), seen, shown.is_preview) {
+            pages.keep(key, Page::new(html.to_owned(), state, language, shown.now));
+        }
     }
 
     /// What an operation of the guest interface answers about the stay.
@@ -149,6 +208,17 @@ impl Visit {
         headers: HeaderMap,
         body: Body,
     ) -> Result<T, Refusal> {
+        self.say(operation, path, query, headers, body).await?.read()
+    }
+
+    async fn say(
+        &mut self,
+        operation: &str,
+        path: &[(&str, Uuid)],
+        query: Vec<(String, String)>,
+        headers: HeaderMap,
+        body: Body,
+    ) -> Result<Said, Refusal> {
         let request = asking::request(self.id, &self.token, path, query, headers, body);
         let (requester, answer) = asking::ask(&self.service, operation, request).await;
         self.requester = requester.or(self.requester);

@@ -22,8 +22,8 @@ use crate::records::Linking;
 use crate::scopes::{Assignable, EntityType};
 use crate::translations::Shows;
 pub use answers::{
-    Ground, given as given_answer, is_accepted, is_complete, issues as answer_issues, merged as merged_answers, required_fields,
-    shown as shown_questions,
+    Ground, given as given_answer, guest_field_fault, is_accepted, is_complete, issues as answer_issues, merged as merged_answers,
+    required_fields, shown as shown_questions,
 };
 pub(crate) use costs::costs;
 pub use costs::{Cost, Deposit, Fee, Waiver};

@@ -29,7 +29,8 @@ fn directory() -> String {
     format!("{}/uploads-{}-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id(), new_id())
 }
 
-fn uploads() -> &'static str {
+/// Where files of a test of its own are kept, as a flag.
+pub fn uploads() -> &'static str {
     Box::leak(format!("--uploads-url=file://{}", directory()).into_boxed_str())
 }
 

@@ -4,6 +4,8 @@
 //! its place once it is on the disk, in a bucket it is completed. What is not finished is not found by any key. This crate knows
 //! no word of what the bytes are.
 
+#[cfg(test)]
+mod bucket;
 mod place;
 
 use std::fmt;
@@ -161,13 +163,13 @@ mod tests {
 
     use super::*;
 
-    async fn keys(files: &Files, folder: Option<&str>) -> Vec<String> {
+    pub(super) async fn keys(files: &Files, folder: Option<&str>) -> Vec<String> {
         let mut keys: Vec<String> = files.list(folder).try_collect().await.unwrap();
         keys.sort();
         keys
     }
 
-    async fn write(files: &Files, key: &str, pieces: &[&'static [u8]]) {
+    pub(super) async fn write(files: &Files, key: &str, pieces: &[&'static [u8]]) {
         let mut writing = files.create(key).await.unwrap();
         for piece in pieces {
             writing.append(Bytes::from_static(piece)).await.unwrap();
@@ -175,7 +177,7 @@ mod tests {
         writing.finish().await.unwrap();
     }
 
-    async fn read(files: &Files, key: &str) -> Option<Vec<u8>> {
+    pub(super) async fn read(files: &Files, key: &str) -> Option<Vec<u8>> {
         let Reading { size, stream } = files.read(key).await.unwrap()?;
         let bytes: Vec<Bytes> = stream.try_collect().await.unwrap();
         let bytes = bytes.concat();

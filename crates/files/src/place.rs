@@ -32,6 +32,11 @@ const RETRY_TIME: Duration = Duration::from_secs(30);
 pub(super) struct Directory(PathBuf);
 
 pub(super) fn open(text: &str) -> Result<Files> {
+    open_by(text, AmazonS3Builder::from_env)
+}
+
+/// The same, with a bucket's account, region and address from elsewhere.
+pub(super) fn open_by(text: &str, account: impl FnOnce() -> AmazonS3Builder) -> Result<Files> {
     let wrong = || Error(format!("{text:?} is not a place such as file:///var/lib/vestibule/uploads or s3://bucket/prefix"));
     let url = Url::parse(text).map_err(|_| wrong())?;
     if url.query().is_some() || url.fragment().is_some() {
@@ -44,7 +49,7 @@ pub(super) fn open(text: &str) -> Result<Files> {
         },
         "s3" if url.username().is_empty() && url.password().is_none() && url.port().is_none() => {
             let bucket = url.host_str().filter(|bucket| !bucket.is_empty()).ok_or_else(wrong)?;
-            in_bucket(bucket, url.path()).map_err(|Error(error)| Error(format!("{text:?}: {error}")))
+            in_bucket(account(), bucket, url.path()).map_err(|Error(error)| Error(format!("{text:?}: {error}")))
         }
         _ => Err(wrong()),
     }
@@ -59,8 +64,8 @@ pub(super) fn in_directory(path: &Path) -> Result<Files> {
     Ok(Files { store: Arc::new(store), directory: Some(Directory(path.to_owned())), piece: FILE_PIECE })
 }
 
-fn in_bucket(bucket: &str, prefix: &str) -> Result<Files> {
-    let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
+fn in_bucket(account: AmazonS3Builder, bucket: &str, prefix: &str) -> Result<Files> {
+    let builder = account.with_bucket_name(bucket);
     let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
     let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
     let builder = if is_plain { builder.with_allow_http(true) } else { builder };

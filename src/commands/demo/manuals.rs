@@ -87,11 +87,12 @@ fn season(windows: [(i16, &str, i16, &str); 2]) -> Value {
     json!([{ "ruleCategory": "seasonal", "seasonalWindows": windows }])
 }
 
-/// From two hours before check-in until check-out, to guests who have shown who they are.
+/// From the first minute of the day of arrival, which is 15 hours before check-in, until check-out, to guests who have shown who
+/// they are.
 fn near_and_verified(_: i16) -> Value {
     json!([
         {
-            "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2, "daysBeforeTimeUnit": "hour",
+            "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 15, "daysBeforeTimeUnit": "hour",
             "endDateRelativeType": "check_out_time",
         },
         { "ruleCategory": "verification_status", "verificationStatuses": ["verified"] },
@@ -135,12 +136,9 @@ const FOR_MOST: &[Manual] = &[
     },
     manual(IN_THE_FLAT, "wifi", "Wi-Fi", ["Wi-Fi", "Wifi", "Wi-Fi"])
         .saying([
-            "Network **BarcelonaFlats**\nPassword `una-mes-i-marxem`\n\n\
-             Slow, or gone? Pull the plug of the white box by the door, and put it back after ten seconds.",
-            "Red **BarcelonaFlats**\nContraseña `una-mes-i-marxem`\n\n\
-             ¿Va lento o no va? Desenchufa la caja blanca junto a la puerta y vuelve a enchufarla a los diez segundos.",
-            "Réseau **BarcelonaFlats**\nMot de passe `una-mes-i-marxem`\n\n\
-             Lent ou absent ? Débranchez la boîte blanche près de la porte et rebranchez-la au bout de dix secondes.",
+            "Slow, or gone? Pull the plug of the white box by the door, and put it back after ten seconds.",
+            "¿Va lento o no va? Desenchufa la caja blanca junto a la puerta y vuelve a enchufarla a los diez segundos.",
+            "Lent ou absent ? Débranchez la boîte blanche près de la porte et rebranchez-la au bout de dix secondes.",
         ])
         .at(EVERYWHERE),
     Manual {

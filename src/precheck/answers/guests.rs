@@ -99,7 +99,8 @@ pub(super) fn judge_all(required: &[&str], sent: &Object, ground: &Ground<'_>, f
 }
 
 /// What is wrong with the value of a field. A blank one is one that is missing yet.
-fn fault(field: &str, value: &Value, ground: &Ground<'_>) -> Option<&'static str> {
+#[must_use]
+pub fn fault(field: &str, value: &Value, ground: &Ground<'_>) -> Option<&'static str> {
     let text = match value {
         Value::Null => return None,
         Value::String(text) if text.chars().count() > TEXT_LENGTH => return Some("must have at most 500 characters"),

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::step::{Step, StepType};
 pub use agreement::is_accepted;
-pub use guests::required as required_fields;
+pub use guests::{fault as guest_field_fault, required as required_fields};
 pub use questions::{given, shown};
 
 /// What answers are held against, besides their step.

@@ -1,12 +1,17 @@
 //! A flat with everything that a guest's page can show, and a stay for each way in which it can stand.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::precheck::TYPES as STEP_TYPES;
 use crate::support::house::{House, guest, id, with};
-use crate::support::{App, reservation};
+use crate::support::{Answer, App, reservation};
+
+/// A picture of one pixel.
+const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// How stays lie around the tests' now, the morning of 21 November.
 pub const BEFORE: (&str, &str) = ("2026-12-11", "2026-12-15");
@@ -34,11 +39,57 @@ impl<'a> Casa<'a> {
     }
 
     /// The token of another stay in the flat.
-    pub async fn stay(&self, (check_in, check_out): (&str, &str), more: Value) -> String {
+    pub async fn stay(&self, dates: (&str, &str), more: Value) -> String {
+        self.stay_of(dates, more).await.1
+    }
+
+    /// Its id, and its token.
+    async fn stay_of(&self, (check_in, check_out): (&str, &str), more: Value) -> (Uuid, String) {
         let org = &self.house.org;
         let fields = json!({ "checkIn": check_in, "checkOut": check_out, "adults": 2, "children": 0 });
         let stay = org.record("reservation", with(with(reservation(Some(self.house.flat)), fields), more)).await;
-        org.stay_token(stay).await
+        (stay, org.stay_token(stay).await)
+    }
+
+    /// The token of a stay whose host has sent some of its steps back.
+    pub async fn sent_back(&self) -> String {
+        let (stay, token) = self.stay_of(BEFORE, json!({})).await;
+        self.hand_in(&token).await;
+        let steps: Vec<Uuid> = self.steps.iter().map(|(_, step)| *step).take(3).collect();
+        let request = json!({ "message": "We could not read the number.\nPlease check it.", "stepIds": steps });
+        self.house.api.post(&format!("/reservations/{stay}/precheckin/request-changes"), request).await.data();
+        token
+    }
+
+    /// The token of a stay whose guest has handed files in: a picture and a document.
+    pub async fn with_files(&self) -> String {
+        let token = self.stay(BEFORE, json!({})).await;
+        let step = self.step("document_upload");
+        let picture = BASE64_STANDARD.decode(PICTURE).unwrap();
+        for (name, content) in
+            [("passport.png", picture.as_slice()), ("a very long name of a visa, both sides, second attempt.pdf", b"%PDF-1.7 visa")]
+        {
+            let app = self.house.org.app;
+            let part = format!("--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
+            let body = [part.as_bytes(), content, b"\r\n--XX--\r\n"].concat();
+            let request = app.http.post(format!("{}/guest/v1/stays/{token}/steps/{step}/files", app.base));
+            Answer::of(request.header("content-type", "multipart/form-data; boundary=XX").body(body)).await.data();
+        }
+        token
+    }
+
+    /// The step of a type.
+    pub fn step(&self, step_type: &str) -> Uuid {
+        self.steps.iter().find(|(there, _)| *there == step_type).unwrap().1
+    }
+
+    /// The token of a preview of everything there is, active or not.
+    pub async fn preview(&self) -> String {
+        let fields = json!({ "nickname": "draft", "title": "A draft", "description": "Not yet.", "propertyId": self.house.flat });
+        self.house.api.post("/portal-manuals", fields).await.data();
+        let body = json!({ "propertyId": self.house.flat, "includeInactive": true });
+        let made = self.house.api.post(&format!("/portals/{}/preview", self.house.portal), body).await.data();
+        made["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()
     }
 
     /// What the guest interface shows of a stay.

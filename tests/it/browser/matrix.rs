@@ -63,7 +63,8 @@ async fn scenes(casa: &Casa<'_>) -> Vec<Scene> {
     scenes.push(Scene::new("before", &token));
     for (step_type, step) in &casa.steps {
         scenes.push(Scene::new(step_type, format!("{token}/steps/{step}")));
-        if ["your_details", "other_guests", "additional_questions", "agreement", "damage_deposit"].contains(step_type) {
+        let refusable = ["your_details", "other_guests", "additional_questions", "agreement", "damage_deposit", "document_upload"];
+        if refusable.contains(step_type) {
             let name = format!("{step_type}, refused");
             scenes.push(Scene { is_refused: true, ..Scene::new(&name, format!("{token}/steps/{step}")) });
         }
@@ -73,6 +74,20 @@ async fn scenes(casa: &Casa<'_>) -> Vec<Scene> {
     scenes.push(Scene { is_refused: true, ..Scene::new("messages, refused", format!("{token}/messages")) });
     for manual in &casa.manuals {
         scenes.push(Scene::new("manual", format!("{token}/manuals/{manual}")));
+    }
+    let documents = casa.step("document_upload");
+    scenes.push(Scene::new("files", format!("{}/steps/{documents}", casa.with_files().await)));
+    let preview = casa.preview().await;
+    scenes.push(Scene::new("preview", &preview));
+    for step_type in ["your_details", "document_upload", "agreement"] {
+        scenes.push(Scene::new(&format!("preview, {step_type}"), format!("{preview}/steps/{}", casa.step(step_type))));
+    }
+    scenes.push(Scene::new("preview, messages", format!("{preview}/messages")));
+    let back = casa.sent_back().await;
+    scenes.push(Scene::new("sent back", &back));
+    scenes.push(Scene::new("sent back, review", format!("{back}/review")));
+    for (step_type, step) in casa.steps.iter().take(4) {
+        scenes.push(Scene::new(&format!("sent back, {step_type}"), format!("{back}/steps/{step}")));
     }
     let nobodys = crate::support::new_id();
     scenes.push(Scene::new("no such stay", "nonsense"));

@@ -1,10 +1,14 @@
 //! The guest's page and its forms (contract: The guest's page).
 
 mod addresses;
+mod hostile;
+mod memory;
 mod messages;
 mod phases;
 mod reading;
+mod sizes;
 mod steps;
+mod wallet;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;

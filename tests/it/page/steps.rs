@@ -121,10 +121,11 @@ on_both! {
         let (address, page) = browser.fill_in(&page, &place, &[("isAccepted", "true")]).await;
         assert_eq!(address, format!("/stay/{}/review?language=es", house.token));
 
-        shows(&page, &["Lovelace", "Rojo\n&#60;/textarea&#62;", "Cuna, Trona", &at(survey.step, "")]);
+        shows(&page, &["Lo aceptaste el sábado, 21 de noviembre", "Lovelace", "Rojo\n&#60;/textarea&#62;", "Cuna, Trona", &at(survey.step, "")]);
         lacks(&page, &[" disabled"]);
         let (address, page) = browser.fill_in(&page, "/submit", &[]).await;
-        assert_eq!(address, format!("/stay/{}?language=es", house.token));
+        assert_eq!(address, format!("/stay/{}?language=es&handedIn=true", house.token));
+        assert!(page.contains("class=\"bits\"") && !browser.open("?language=es").await.contains("class=\"bits\""), "once");
         shows(&page, &["En revisión", "Has enviado tu pre-check-in."]);
         assert_eq!((page.matches(">✓<").count(), action(&page, "/submit")), (5, None));
         let closed = browser.open(&format!("/steps/{details}?language=es")).await;
@@ -221,6 +222,41 @@ on_both! {
         house.update_portal(house.portal, json!({ "isPrecheckinEnabled": false })).await;
         shows(&browser.refused(403, "/submit", &[]).await, &["Pre-check-in is not available at the moment."]);
         lacks(&browser.open("").await, &["id=\"precheckin\""]);
+    }
+
+    async fn everything_that_is_wrong_is_named_in_one_round(app: App) {
+        let house = House::build(&app).await;
+        let required = json!({ "requiredGuestFields": ["firstName", "email", "phone", "birthDate"] });
+        let details = house.step("your_details", required).await;
+        let others = house.step("other_guests", json!({ "requiredGuestFields": ["firstName", "birthDate"] })).await;
+        let browser = Browser::new(&house);
+        let named = |page: &str, fields: &[&str]| {
+            for field in fields {
+                shows(page, &[&format!("<a href=\"#{field}\">"), &format!("id=\"{field}-error\"")]);
+            }
+            assert_eq!(page.matches("aria-invalid=\"true\"").count(), fields.len(), "{page}");
+        };
+        let sent = [("firstName", " "), ("email", "ada at example"), ("phone", "call me"), ("birthDate", "2999-01-01")];
+        let page = browser.refused(400, &format!("/steps/{details}"), &sent).await;
+        named(&page, &["firstName", "email", "phone", "birthDate"]);
+        shows(&page, &["value=\"ada at example\"", "value=\"call me\""]);
+        let sent = [("g.0.firstName", ""), ("g.0.birthDate", "1990-02-30"), ("g.1.firstName", "Luis"), ("g.1.birthDate", "2999-01-01")];
+        let page = browser.refused(400, &format!("/steps/{others}"), &sent).await;
+        named(&page, &["g-0-firstName", "g-0-birthDate", "g-1-birthDate"]);
+        assert_eq!(house.status().await, "not_started");
+
+        // Where nothing is required, the form is the only one to judge what it asks by itself.
+        let usual = house.step("your_details", json!({})).await;
+        let sent = [("firstName", "Ada"), ("lastName", ""), ("email", "ada"), ("phone", "")];
+        named(&browser.refused(400, &format!("/steps/{usual}"), &sent).await, &["lastName", "email"]);
+        let sent = [("firstName", "Ada"), ("lastName", "L"), ("email", "ada"), ("phone", "")];
+        named(&browser.refused(400, &format!("/steps/{usual}"), &sent).await, &["email"]);
+        assert_eq!(browser.post(&format!("/steps/{usual}"), ADA).await.status, 303);
+
+        let survey = Survey::build(&house).await;
+        let sent: [(&str, &str); 1] = [(&survey.extras, &survey.yes)];
+        let page = browser.refused(400, &format!("/steps/{}", survey.step), &sent).await;
+        shows(&page, &[&format!("<a href=\"#o-{}\">", survey.yes), &format!("<a href=\"#o-{}\">", survey.crib)]);
     }
 
     async fn what_is_saved_is_shown_and_nothing_else_is_lost(app: App) {

@@ -10,5 +10,6 @@ mod router;
 mod tools;
 
 pub use observe::{Metrics, Served};
+pub use packed::Packed;
 pub use router::{PathParams, RequestId, not_found, note, query, readable, refuse, refuse_as, request_for, request_id, router};
 pub use tools::describe_all as tools;

@@ -22,7 +22,9 @@ pub struct Packed {
 }
 
 impl Packed {
-    pub(super) fn new(plain: impl Into<Bytes>) -> Self {
+    /// A text that nobody has asked for yet.
+    #[must_use]
+    pub fn new(plain: impl Into<Bytes>) -> Self {
         Self { plain: OnceCell::new_with(Some(plain.into())), brotli: OnceCell::new(), gzip: OnceCell::new(), is_gzipped: false }
     }
 
@@ -33,7 +35,7 @@ impl Packed {
     }
 
     /// The text as these headers would have it, and its coding.
-    pub(super) async fn for_client(&self, headers: &HeaderMap) -> (Bytes, Option<&'static str>) {
+    pub async fn for_client(&self, headers: &HeaderMap) -> (Bytes, Option<&'static str>) {
         // Packing in memory does not fail; if it did, the text itself would do.
         let takes_gzip = accepts(headers, "gzip");
         let packed = if accepts(headers, "br") && !(self.is_gzipped && takes_gzip) {
@@ -69,7 +71,7 @@ impl Packed {
     }
 }
 
-async fn through<C: AsyncWrite + Unpin>(bytes: &[u8], mut coder: C, coded: impl Fn(C) -> Vec<u8>) -> std::io::Result<Bytes> {
+async fn through<C: AsyncWrite + Unpin>(bytes: &[u8], mut coder: C, taken_out: impl Fn(C) -> Vec<u8>) -> std::io::Result<Bytes> {
     /// Bytes coded between two looks at what else waits for this thread.
     const STRETCH: usize = 1 << 16;
     for stretch in bytes.chunks(STRETCH) {
@@ -77,7 +79,7 @@ async fn through<C: AsyncWrite + Unpin>(bytes: &[u8], mut coder: C, coded: impl 
         tokio::task::yield_now().await;
     }
     coder.shutdown().await?;
-    Ok(coded(coder).into())
+    Ok(taken_out(coder).into())
 }
 
 /// Whether a coding is named and not ruled out by `q=0`. `*` names none: whoever means one says which.

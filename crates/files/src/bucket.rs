@@ -1,0 +1,200 @@
+//! Objects in a bucket, on a real S3 server: one that keeps them in a directory and holds every signature against its key.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use futures_util::TryStreamExt as _;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use object_store::aws::AmazonS3Builder;
+use s3s::auth::SimpleAuth;
+use s3s::service::S3ServiceBuilder;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::place::open_by;
+use super::tests::{keys, read, write};
+use super::{Files, Result};
+
+/// Who may, and by which secret.
+const ACCOUNT: (&str, &str) = ("an-account", "its-secret");
+
+/// A server with one bucket, `bucket`; it ends where this is dropped.
+struct Server {
+    address: SocketAddr,
+    root: TempDir,
+    /// What answers; dropped, it takes its connections with it.
+    _answering: JoinSet<()>,
+}
+
+impl Server {
+    async fn start() -> Self {
+        // The client wants one, though no request of these tests is encrypted.
+        rustls::crypto::ring::default_provider().install_default().ok();
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("bucket")).unwrap();
+        let mut service = S3ServiceBuilder::new(s3s_fs::FileSystem::new(root.path()).unwrap());
+        service.set_auth(SimpleAuth::from_single(ACCOUNT.0, ACCOUNT.1));
+        let service = service.build();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut answering = JoinSet::new();
+        answering.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let service = service.clone();
+                connections.spawn(async move {
+                    let builder = Builder::new(TokioExecutor::new());
+                    builder.serve_connection(TokioIo::new(stream), service).await.ok();
+                });
+            }
+        });
+        Self { address, root, _answering: answering }
+    }
+
+    /// A place on it, for somebody.
+    fn files(&self, url: &str, (account, secret): (&str, &str)) -> Result<Files> {
+        let endpoint = format!("http://{}", self.address);
+        let builder = || AmazonS3Builder::new().with_access_key_id(account).with_secret_access_key(secret);
+        open_by(url, || builder().with_region("eu-west-3").with_endpoint(endpoint))
+    }
+
+    /// Paths of what lies in the bucket, as the server's own disk has them.
+    fn on_disk(&self) -> Vec<String> {
+        let bucket = self.root.path().join("bucket");
+        let (mut open, mut found) = (vec![bucket.clone()], Vec::new());
+        while let Some(directory) = open.pop() {
+            for entry in std::fs::read_dir(directory).unwrap() {
+                let path: PathBuf = entry.unwrap().path();
+                if path.is_dir() {
+                    open.push(path);
+                } else {
+                    found.push(path.strip_prefix(&bucket).unwrap().display().to_string());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Parts of what was never completed, which the server keeps beside the bucket.
+    fn parts(&self) -> usize {
+        let entries = std::fs::read_dir(self.root.path()).unwrap();
+        entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".upload_id-")).count()
+    }
+}
+
+#[tokio::test]
+async fn what_is_written_is_read_listed_and_removed() {
+    let server = Server::start().await;
+    let files = server.files("s3://bucket/guests/files/", ACCOUNT).unwrap();
+    let beside = server.files("s3://bucket", ACCOUNT).unwrap();
+    write(&beside, "other/1", &[b"not ours"]).await;
+    assert_eq!((keys(&files, None).await, read(&files, "a/1").await), (Vec::new(), None));
+    write(&files, "a/1", &[b"one ", b"two"]).await;
+    write(&files, "a/2", &[]).await;
+    write(&files, "b/3", &[b"three"]).await;
+    assert_eq!(server.on_disk(), ["guests/files/a/1", "guests/files/a/2", "guests/files/b/3", "other/1"]);
+    assert_eq!(read(&files, "a/1").await.as_deref(), Some(&b"one two"[..]));
+    assert_eq!(read(&files, "a/2").await.as_deref(), Some(&b""[..]));
+    assert_eq!(keys(&files, None).await, ["a/1", "a/2", "b/3"]);
+    assert_eq!(keys(&files, Some("a")).await, ["a/1", "a/2"]);
+    assert_eq!(keys(&files, Some("c")).await, [""; 0]);
+    write(&files, "a/1", &[b"anew"]).await;
+    assert_eq!(read(&files, "a/1").await.as_deref(), Some(&b"anew"[..]));
+    for _ in 0..2 {
+        files.delete("a/1").await.unwrap();
+    }
+    assert_eq!(keys(&files, None).await, ["a/2", "b/3"]);
+    assert_eq!(read(&beside, "other/1").await.as_deref(), Some(&b"not ours"[..]));
+    files.clear_unfinished(|_| true).await.unwrap();
+}
+
+/// Parts have 5 MiB, and none of them is one behind the other by chance.
+#[tokio::test]
+async fn what_is_large_goes_in_parts_and_is_whole() {
+    let server = Server::start().await;
+    let files = server.files("s3://bucket/guests", ACCOUNT).unwrap();
+    let piece = |number: usize| Bytes::from((0..1 << 20).map(|byte| u8::try_from((byte / 7 + number) % 251).unwrap()).collect::<Vec<u8>>());
+    let mut writing = files.create("a/large").await.unwrap();
+    for number in 0..12 {
+        writing.append(piece(number)).await.unwrap();
+    }
+    assert!(server.parts() > 0, "it is on its way before it is all there");
+    assert_eq!(keys(&files, None).await, [""; 0], "and found by nobody");
+    writing.finish().await.unwrap();
+    let expected: Vec<u8> = (0..12).flat_map(piece).collect();
+    assert!(read(&files, "a/large").await.is_some_and(|bytes| bytes == expected));
+    assert_eq!((keys(&files, None).await, server.parts()), (vec!["a/large".to_owned()], 0));
+}
+
+#[tokio::test]
+async fn what_is_given_up_leaves_nothing_behind() {
+    let server = Server::start().await;
+    let files = server.files("s3://bucket", ACCOUNT).unwrap();
+    let mut writing = files.create("a/1").await.unwrap();
+    for _ in 0..8 {
+        writing.append(Bytes::from(vec![7; 1 << 20])).await.unwrap();
+    }
+    assert!(server.parts() > 0);
+    drop(writing);
+    for _ in 0..500 {
+        if server.parts() == 0 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!((server.parts(), server.on_disk()), (0, Vec::new()));
+}
+
+/// A list comes by pages of a thousand.
+#[tokio::test]
+async fn more_than_a_page_is_listed() {
+    let server = Server::start().await;
+    let folder = server.root.path().join("bucket/guests/a");
+    std::fs::create_dir_all(&folder).unwrap();
+    for number in 0..1_002 {
+        std::fs::write(folder.join(format!("{number:04}")), "x").unwrap();
+    }
+    let files = server.files("s3://bucket/guests", ACCOUNT).unwrap();
+    let expected: Vec<String> = (0..1_002).map(|number| format!("a/{number:04}")).collect();
+    assert_eq!(keys(&files, Some("a")).await, expected);
+}
+
+#[tokio::test]
+async fn who_may_not_is_told_so() {
+    let server = Server::start().await;
+    write(&server.files("s3://bucket", ACCOUNT).unwrap(), "a/1", &[b"x"]).await;
+    for account in [(ACCOUNT.0, "another-secret"), ("nobody", ACCOUNT.1)] {
+        let files = server.files("s3://bucket", account).unwrap();
+        assert!(keys_or_error(&files).await.is_err(), "{account:?}");
+        assert!(files.read("a/1").await.is_err() && files.delete("a/1").await.is_err(), "{account:?}");
+        let mut writing = files.create("a/2").await.unwrap();
+        writing.append(Bytes::from_static(b"x")).await.unwrap();
+        let error = writing.finish().await.unwrap_err().to_string();
+        assert!(!error.contains(ACCOUNT.1) && !error.contains("another-secret"), "{error}");
+    }
+    assert_eq!(server.on_disk(), ["a/1"]);
+    let nowhere = server.files("s3://no-such-bucket", ACCOUNT).unwrap();
+    assert!(keys_or_error(&nowhere).await.is_err());
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_an_error_and_no_absence() {
+    let server = Server::start().await;
+    let files = server.files("s3://bucket", ACCOUNT).unwrap();
+    write(&files, "a/1", &[b"x"]).await;
+    let mut writing = files.create("a/2").await.unwrap();
+    writing.append(Bytes::from_static(b"x")).await.unwrap();
+    drop(server);
+    let (read, deleted, finished) = tokio::join!(files.read("a/1"), files.delete("a/1"), writing.finish());
+    assert!(read.is_err() && deleted.is_err() && finished.is_err());
+    assert!(keys_or_error(&files).await.is_err());
+}
+
+async fn keys_or_error(files: &Files) -> Result<Vec<String>> {
+    files.list(None).try_collect().await
+}

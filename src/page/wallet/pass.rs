@@ -1,0 +1,66 @@
+//! What a pass says: where, when and who, in the guest's language and the branding's colours, and the way to the page.
+
+use jiff::ToSpan as _;
+use jiff::civil::{Date, Time};
+use serde_json::{Value, json};
+
+use super::super::shown::Shown;
+use super::super::theme;
+use super::PassSigner;
+use crate::words::fill;
+
+/// The pass of a stay whose page is at this address.
+#[must_use]
+pub fn pass(shown: &Shown, signer: &PassSigner, url: &str) -> Value {
+    let (words, stay, flat) = (shown.words, &shown.view.reservation, shown.flat());
+    let branding = shown.view.branding.as_ref();
+    let organization = branding.map_or_else(|| shown.name(), |branding| &branding.name);
+    let [ground, ink] = theme::brand_parts(branding).map(|[red, green, blue]| format!("rgb({red}, {green}, {blue})"));
+    let time = |time: Option<&String>| time.and_then(|time| time.parse::<Time>().ok());
+    let check_in_time = time(flat.and_then(|flat| flat.check_in_time.as_ref()));
+    let moment = |date: Date, time: Time| date.to_datetime(time).to_zoned(shown.zone()).ok();
+    let written = |moment: Option<jiff::Zoned>| moment.map(|moment| moment.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string());
+    let at = |date: Date, time: Option<Time>| match time {
+        Some(time) => format!("{}, {}", shown.day(date), shown.dates().time(time)),
+        None => shown.day(date),
+    };
+    let field = |key: &str, label: &str, value: String| json!({ "key": key, "label": label, "value": value });
+    let leaves = time(flat.and_then(|flat| flat.check_out_time.as_ref()));
+    let address = shown.address().join("\n");
+    let mut back = vec![field("page", words.phase.your_stay, url.to_owned())];
+    if !address.is_empty() {
+        back.insert(0, field("address", words.phase.address, address));
+    }
+    let last = stay.check_out.max(stay.check_in).checked_add(1.day()).ok();
+    let mut pass = json!({
+        "formatVersion": 1,
+        "passTypeIdentifier": signer.pass_type,
+        "teamIdentifier": signer.team,
+        "serialNumber": stay.id,
+        "organizationName": organization,
+        "logoText": organization,
+        "description": fill(words.keep.calendar_title, &[("property", shown.name())]),
+        "backgroundColor": ground,
+        "foregroundColor": ink,
+        "labelColor": ink,
+        "relevantDate": written(moment(stay.check_in, check_in_time.unwrap_or(Time::midnight()))),
+        "expirationDate": written(last.and_then(|last| moment(last, Time::midnight()))),
+        "barcodes": [{ "format": "PKBarcodeFormatQR", "message": url, "messageEncoding": "iso-8859-1" }],
+        "generic": {
+            "primaryFields": [field("property", words.phase.your_stay, shown.name().to_owned())],
+            "secondaryFields": [
+                field("check-in", words.phase.check_in, at(stay.check_in, check_in_time)),
+                field("check-out", words.phase.check_out, at(stay.check_out, leaves)),
+            ],
+            "auxiliaryFields": stay.guest.first_name.iter().map(|name| field("guest", words.preview.guest, name.clone())).collect::<Vec<_>>(),
+            "backFields": back,
+        },
+    });
+    if let Some((latitude, longitude)) = flat.and_then(|flat| flat.latitude.zip(flat.longitude)) {
+        pass["locations"] = json!([{ "latitude": latitude, "longitude": longitude }]);
+    }
+    if let Some(fields) = pass.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    pass
+}

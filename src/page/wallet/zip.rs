@@ -1,0 +1,52 @@
+//! A ZIP archive of a few small files, as they are (PKWARE's application note, 4.3).
+
+/// Version 2.0, which is what files without folders take.
+const VERSION: u16 = 20;
+/// 1 January 1980, the first there is: whoever opens the archive learns nothing from it.
+const DATE: u16 = 0x0021;
+
+/// An archive of these files, by name. Names and files are too few and too small for anything of ZIP64.
+#[must_use]
+pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let (mut archive, mut directory) = (Vec::new(), Vec::new());
+    for (name, bytes) in files {
+        let offset = long(archive.len());
+        let mut entry = Vec::new();
+        // No flags, stored, midnight, the date, the sum, the length twice, the length of the name, nothing besides.
+        for number in [VERSION, 0, 0, 0, DATE] {
+            entry.extend(number.to_le_bytes());
+        }
+        for number in [crc32fast::hash(bytes), long(bytes.len()), long(bytes.len())] {
+            entry.extend(number.to_le_bytes());
+        }
+        entry.extend(short(name.len()).to_le_bytes());
+        entry.extend(0_u16.to_le_bytes());
+        archive.extend(b"PK\x03\x04");
+        archive.extend(&entry);
+        archive.extend(name.as_bytes());
+        archive.extend(bytes);
+        directory.extend(b"PK\x01\x02");
+        directory.extend(VERSION.to_le_bytes());
+        directory.extend(&entry);
+        // No comment, the first disk, no attributes of either sort.
+        directory.extend([0; 2 + 2 + 2 + 4]);
+        directory.extend(offset.to_le_bytes());
+        directory.extend(name.as_bytes());
+    }
+    let (begins, length, count) = (long(archive.len()), long(directory.len()), short(files.len()));
+    archive.extend(directory);
+    archive.extend(b"PK\x05\x06");
+    archive.extend([0; 2 + 2]);
+    archive.extend([count, count].iter().flat_map(|count| count.to_le_bytes()));
+    archive.extend([length, begins].iter().flat_map(|number| number.to_le_bytes()));
+    archive.extend([0; 2]);
+    archive
+}
+
+fn long(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn short(number: usize) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,67 @@
+//! How large the page is, as it is sent: to a phone on a slow network, in one request.
+
+use serde_json::json;
+
+use super::manual;
+use crate::support::demo::Demo;
+use crate::support::dice::Dice;
+use crate::support::house::House;
+use crate::support::{App, choose_tls_provider};
+
+/// Words that manuals are made of. Chosen by chance they are packed worse than what people write.
+const WORDS: &str = "the a in of by at turn press hold pull close open leave take put wait left right behind below beside door key window \
+    wheel switch tap valve boiler router meter lift stairs kitchen bedroom balcony terrace cellar garage bin glass paper plastic towel linen \
+    pillow blanket oven hob fridge dishwasher kettle toaster shower drain heater thermostat socket lamp remote television speaker minutes \
+    seconds hours morning evening night quiet neighbours landlord market bakery pharmacy station platform tram bus ticket taxi airport \
+    harbour beach museum garden bridge corner street square number floor code card coin cash receipt deposit notice please never always \
+    only first then after before until again twice slowly gently firmly upwards downwards red green blue yellow white small large";
+
+/// How long the page at an address is, as it is and as a browser takes it.
+async fn lengths(address: &str) -> (usize, usize) {
+    let http = reqwest::Client::new();
+    let length = async |coding: &str| {
+        let response = http.get(address).header("accept-encoding", coding).send().await.unwrap();
+        assert_eq!(response.status().as_u16(), 200);
+        assert_eq!(
+            response.headers().get("content-encoding").map(|coding| coding.to_str().unwrap()),
+            Some(coding).filter(|it| *it != "identity")
+        );
+        response.bytes().await.unwrap().len()
+    };
+    (length("identity").await, length("gzip").await)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thirty_manuals_and_twenty_steps_are_small() {
+    let app = App::on_sqlite(&[]).await;
+    let house = House::build(&app).await;
+    let (mut dice, words) = (Dice(7), WORDS.split_whitespace().collect::<Vec<_>>());
+    let mut written = |count: usize| (0..count).map(|_| dice.one_of(&words)).collect::<Vec<_>>().join(" ");
+    for number in 0..30 {
+        let icon = ["key", "wifi", "log-out", "heater", "washing-machine", "recycle", "siren", "coffee"][number % 8];
+        let title = format!("{} {number}", written(3));
+        let description = format!("{}\n\n- {}\n- {}", written(40), written(12), written(12));
+        manual(&house, json!({ "title": title, "description": description, "iconName": icon })).await;
+    }
+    for number in 0..20 {
+        let step_type = ["your_details", "other_guests", "document_upload", "agreement", "main"][number % 5];
+        house.step(step_type, json!({ "displayTitle": format!("{} {number}", written(3)), "nickname": format!("Step {number}") })).await;
+    }
+    let (plain, packed) = lengths(&format!("{}/stay/{}", app.base, house.token)).await;
+    assert!(packed <= 25 << 10, "{plain} bytes, {packed} compressed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_the_demo_is_small_on_every_day() {
+    choose_tls_provider();
+    let demo = tokio::task::spawn_blocking(Demo::start).await.unwrap();
+    let flat = demo.flat().await;
+    let mut pages = vec![demo.guest_link().to_owned()];
+    for days in [(-6, -2), (-4, 0), (-1, 3), (0, 4), (1, 5)] {
+        pages.push(demo.page(&flat, days).await);
+    }
+    for page in pages {
+        let (plain, packed) = lengths(&page).await;
+        assert!(plain <= 50 << 10 && packed <= 15 << 10, "{plain} bytes, {packed} compressed: {page}");
+    }
+}
