@@ -9,10 +9,10 @@ use engine::operation::Surface;
 use engine::pipeline::Service;
 use serde_json::Value;
 
-use crate::{events, guest, guides, manuals, page, platform, portals, precheck, records, scopes, search, translations};
+use crate::{events, guest, guides, manuals, page, people, platform, portals, precheck, records, scopes, search, translations};
 
 /// The chapters, in the order of the document: what integrators ask for first stands first.
-static CHAPTERS: [&Chapter; 11] = [
+static CHAPTERS: [&Chapter; 12] = [
     &precheck::CHAPTER,
     &manuals::CHAPTER,
     &portals::CHAPTER,
@@ -24,6 +24,7 @@ static CHAPTERS: [&Chapter; 11] = [
     &page::CHAPTER,
     &records::CHAPTER,
     &platform::CHAPTER,
+    &people::CHAPTER,
 ];
 
 /// What the documents say of the interfaces.
