@@ -6,11 +6,12 @@ use axum::Router;
 use engine::app::{About, Annex, App};
 use engine::chapter::{Chapter, assemble};
 use engine::pipeline::Service;
+use engine::surface::Others;
 
-use crate::{events, guest, manuals, page, platform, portals, precheck, records, scopes, search, translations};
+use crate::{events, guest, manuals, oauth, page, platform, portals, precheck, records, scopes, search, translations};
 
 /// The chapters, in the order of the document: what integrators ask for first stands first.
-static CHAPTERS: [&Chapter; 11] = [
+static CHAPTERS: [&Chapter; 12] = [
     &precheck::CHAPTER,
     &manuals::CHAPTER,
     &portals::CHAPTER,
@@ -22,6 +23,7 @@ static CHAPTERS: [&Chapter; 11] = [
     &page::CHAPTER,
     &records::CHAPTER,
     &platform::CHAPTER,
+    &oauth::CHAPTER,
 ];
 
 /// What the document says of the interface as a whole.
@@ -62,8 +64,11 @@ pub fn app() -> &'static App {
 }
 
 /// What the chapters answer besides operations.
-pub(crate) fn routes(service: &Arc<Service>) -> Vec<Router> {
-    CHAPTERS.iter().filter_map(|chapter| chapter.routes).map(|routes| routes(service)).collect()
+pub(crate) fn routes(service: &Arc<Service>) -> Others {
+    let of_all = |of: fn(&Chapter) -> Option<fn(&Arc<Service>) -> Router>| {
+        CHAPTERS.iter().filter_map(|chapter| of(chapter)).map(|routes| routes(service)).collect()
+    };
+    Others { within: of_all(|chapter| chapter.routes), open: of_all(|chapter| chapter.open_routes) }
 }
 
 #[cfg(test)]

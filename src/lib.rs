@@ -13,6 +13,7 @@ pub mod config;
 pub mod events;
 pub mod guest;
 pub mod manuals;
+mod oauth;
 mod page;
 pub mod platform;
 pub mod portals;

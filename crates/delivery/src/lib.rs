@@ -33,6 +33,7 @@ pub use ledger::{Backlog, backlog, disable};
 pub use means::{Means, Settings};
 pub use names::Names;
 pub use owner::{Hearing, Owner, Said, Subscription};
+pub use sender::guarded;
 pub use signature::Secrets;
 pub use sweep::{sweep_deleted, sweep_old};
 pub use target::Targets;

@@ -24,6 +24,8 @@ pub struct Chapter {
     pub summaries: &'static [&'static Summary],
     /// What it answers besides operations.
     pub routes: Option<fn(&Arc<Service>) -> Router>,
+    /// What of that browsers of every origin may ask; it says so itself.
+    pub open_routes: Option<fn(&Arc<Service>) -> Router>,
     /// What it lists for the chapters below it, and for the engine.
     pub lists: fn(&mut Lists),
 }
@@ -32,7 +34,7 @@ impl Chapter {
     /// A chapter that brings nothing yet.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        Self { name, operations: Vec::new, statements: Vec::new, erased: &[], summaries: &[], routes: None, lists: |_| {} }
+        Self { name, operations: Vec::new, statements: Vec::new, erased: &[], summaries: &[], routes: None, open_routes: None, lists: |_| {} }
     }
 }
 
