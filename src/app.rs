@@ -8,10 +8,10 @@ use engine::chapter::{Chapter, assemble};
 use engine::pipeline::Service;
 use engine::surface::Others;
 
-use crate::{events, guest, manuals, oauth, page, platform, portals, precheck, records, scopes, search, translations};
+use crate::{events, guest, manuals, oauth, page, people, platform, portals, precheck, records, scopes, search, translations};
 
 /// The chapters, in the order of the document: what integrators ask for first stands first.
-static CHAPTERS: [&Chapter; 12] = [
+static CHAPTERS: [&Chapter; 13] = [
     &precheck::CHAPTER,
     &manuals::CHAPTER,
     &portals::CHAPTER,
@@ -23,6 +23,7 @@ static CHAPTERS: [&Chapter; 12] = [
     &page::CHAPTER,
     &records::CHAPTER,
     &platform::CHAPTER,
+    &people::CHAPTER,
     &oauth::CHAPTER,
 ];
 

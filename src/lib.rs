@@ -5,7 +5,7 @@
 //! store; what happened leaves by [`events`] and the crate `delivery`; a guest sees it through [`guest`].
 //!
 //! The chapters, each of which names only those before it: [`records`], [`events`], [`translations`], [`scopes`], [`portals`],
-//! [`precheck`] and [`manuals`], [`words`], [`guest`], [`search`], [`platform`]. Above all: [`app`], [`server`], [`commands`].
+//! [`precheck`] and [`manuals`], [`words`], [`guest`], [`search`], [`platform`], [`people`]. Above all: [`app`], [`server`], [`commands`].
 
 pub mod app;
 pub mod commands;
@@ -15,6 +15,7 @@ pub mod guest;
 pub mod manuals;
 mod oauth;
 mod page;
+pub mod people;
 pub mod platform;
 pub mod portals;
 pub mod precheck;

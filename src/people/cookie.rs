@@ -1,0 +1,98 @@
+//! Cookies as this chapter keeps them (RFC 6265; contract: People: signing in).
+//!
+//! Each is the browser's alone (`HttpOnly`), sent to where somebody goes and with nothing that another site embeds
+//! (`SameSite=Lax`), and for every path (`Path=/`). Where the public URL is https they are `Secure` and named `__Host-…`, so that
+//! no neighbouring host can plant one.
+
+use engine::pipeline::Service;
+use http::header::COOKIE;
+use http::{HeaderMap, HeaderValue};
+
+/// A cookie, by what it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cookie {
+    /// The token of a session.
+    Session,
+    /// What the forms are bound to of whoever is not signed in.
+    Forms,
+    /// What a sign-in at the provider is bound to while it is under way.
+    Provider,
+}
+
+/// The longest value that is read.
+const LONGEST: usize = 4_096;
+
+impl Cookie {
+    /// What it is called.
+    pub(super) fn name(self, service: &Service) -> String {
+        let name = match self {
+            Self::Session => "vestibule_session",
+            Self::Forms => "vestibule_forms",
+            Self::Provider => "vestibule_provider",
+        };
+        if is_secure(service) { format!("__Host-{name}") } else { name.to_owned() }
+    }
+
+    /// What a browser sends of it; nothing where it sends two, of which one would be somebody else's.
+    pub(super) fn read(self, service: &Service, headers: &HeaderMap) -> Option<String> {
+        only(headers, &self.name(service))
+    }
+
+    /// Has the browser keep it for so many seconds; for no second, forget it.
+    pub(super) fn keep(self, service: &Service, value: &str, seconds: u64) -> Option<HeaderValue> {
+        let secure = if is_secure(service) { "; Secure" } else { "" };
+        let cookie = format!("{}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}", self.name(service));
+        HeaderValue::from_str(&cookie).ok()
+    }
+
+    /// Has the browser forget it.
+    pub(super) fn forget(self, service: &Service) -> Option<HeaderValue> {
+        self.keep(service, "", 0)
+    }
+}
+
+/// Whether people reach the service by https alone.
+fn is_secure(service: &Service) -> bool {
+    service.kit.public_url.starts_with("https:")
+}
+
+/// The value of the one cookie of a name (RFC 6265, 5.4).
+fn only(headers: &HeaderMap, name: &str) -> Option<String> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value);
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    (!value.is_empty() && value.len() <= LONGEST).then(|| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sent(lines: &[&str]) -> HeaderMap {
+        lines.iter().filter_map(|line| Some((COOKIE, HeaderValue::from_str(line).ok()?))).collect()
+    }
+
+    #[test]
+    fn the_one_of_a_name_is_read() {
+        let read = |lines: &[&str]| only(&sent(lines), "vestibule_session");
+        assert_eq!(read(&["a=b; vestibule_session=x; c=d"]).as_deref(), Some("x"));
+        assert_eq!(read(&["a=b", "vestibule_session=x=y"]).as_deref(), Some("x=y"));
+        for none in [&["a=b"][..], &["vestibule_session"], &["vestibule_session="], &["xvestibule_session=x"], &[]] {
+            assert_eq!(read(none), None, "{none:?}");
+        }
+        assert_eq!(read(&["vestibule_session=x; vestibule_session=y"]), None);
+        assert_eq!(read(&["vestibule_session=x", "vestibule_session=x"]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_browser_sends_is_read(line in any::<Vec<u8>>()) {
+            if let Ok(value) = HeaderValue::from_bytes(&line) {
+                only(&HeaderMap::from_iter([(COOKIE, value)]), "vestibule_session");
+            }
+        }
+    }
+}

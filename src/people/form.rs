@@ -1,0 +1,94 @@
+//! Forms: how one is read, and how it is known for one of our own (contract: every form of a page carries a token).
+//!
+//! The token of a form is made of a secret that is in a cookie of the browser alone, by a function that does not lead back. So
+//! nothing of it is stored, and whoever does not have the cookie cannot have made the form.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http_body_util::{BodyExt as _, Limited};
+use sha2::Sha256;
+
+/// How long a browser may take to send a form.
+const DEADLINE: Duration = Duration::from_secs(30);
+/// 64 KiB: the greatest form that is read.
+const LIMIT: usize = 64 << 10;
+/// The most fields of a form that are looked at.
+const MOST_FIELDS: usize = 200;
+
+/// What is made of a secret for a purpose; it leads to neither the secret nor what is made for another purpose.
+pub(super) fn derived(secret: &str, purpose: &str) -> String {
+    URL_SAFE_NO_PAD.encode(mac(secret, purpose).finalize().into_bytes())
+}
+
+/// Whether a text is what is made of a secret for a purpose; compared in constant time.
+pub(super) fn is_derived(sent: &str, secret: &str, purpose: &str) -> bool {
+    URL_SAFE_NO_PAD.decode(sent).is_ok_and(|bytes| mac(secret, purpose).verify_slice(&bytes).is_ok())
+}
+
+fn mac(secret: &str, purpose: &str) -> Hmac<Sha256> {
+    // A key of any length does.
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap_or_else(|_| Hmac::new(&Default::default()));
+    mac.update(purpose.as_bytes());
+    mac
+}
+
+/// The fields of a form (`application/x-www-form-urlencoded`, at most 64 KiB, sent within 30 s); nothing where the body is no such
+/// form.
+pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, String)>> {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(kind), None) = (types.next(), types.next()) else { return None };
+    let kind = kind.to_str().ok()?.split(';').next()?.trim();
+    if headers.contains_key(CONTENT_ENCODING) || !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return None;
+    }
+    let collected = tokio::time::timeout(DEADLINE, Limited::new(body, LIMIT).collect()).await.ok()?.ok()?.to_bytes();
+    let fields = form_urlencoded::parse(&collected).take(MOST_FIELDS);
+    Some(fields.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+}
+
+/// The one value of a name, among the fields of a form or a query; nothing where there are two.
+pub fn sent<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
+    let mut values = fields.iter().filter(|(field, _)| field == name).map(|(_, value)| value.as_str());
+    let value = values.next()?;
+    values.next().is_none().then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    async fn read(kind: &'static str, body: Vec<u8>) -> Option<Vec<(String, String)>> {
+        read_form(&HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]), Body::from(body)).await
+    }
+
+    #[tokio::test]
+    async fn a_form_is_read_and_nothing_else() {
+        let kind = "application/x-www-form-urlencoded; charset=utf-8";
+        let fields = read(kind, b"form=a%2Bb&x=1&x=2".to_vec()).await.unwrap();
+        assert_eq!((sent(&fields, "form"), sent(&fields, "x"), sent(&fields, "y")), (Some("a+b"), None, None));
+        assert_eq!(read("application/json", b"{}".to_vec()).await, None);
+        assert!(read(kind, vec![b'a'; LIMIT]).await.is_some());
+        assert_eq!(read(kind, vec![b'a'; LIMIT + 1]).await, None);
+        assert_eq!(read(kind, b"a&".repeat(LIMIT / 2)).await.map(|fields| fields.len()), Some(MOST_FIELDS));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_made_of_a_secret_is_known_by_it_alone(secret in ".{0,80}", other in ".{0,80}", text in ".{0,60}") {
+            let token = derived(&secret, "form");
+            prop_assert!(is_derived(&token, &secret, "form"));
+            prop_assert!(!is_derived(&token, &secret, "state"));
+            prop_assert!(other == secret || !is_derived(&token, &other, "form"));
+            prop_assert!(text == token || !is_derived(&text, &secret, "form"));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! How pages for members are answered: kept by nobody, framed by nobody, with nothing from elsewhere.
+
+use std::fmt::Write as _;
+
+use askama::Template;
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use engine::error::{Error, Result};
+use engine::pipeline::Service;
+use http::header::{
+    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use super::frame::STYLE_HASH;
+use super::place::{SIGN_IN, address, returning};
+use super::settings;
+
+const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// A page; one that does not render is a 500 that says nothing. Beside this service, its forms may lead to `form_action`: sources
+/// as a policy names them, because browsers hold what a form is redirected to against the same list.
+pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[&str]) -> Response {
+    let (status, html) = match html {
+        Ok(html) => (status, html),
+        Err(error) => {
+            tracing::error!(cause = error.cause(), "a page did not render");
+            (500, String::new())
+        }
+    };
+    let mut response = kept_by_nobody(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Body::from(html));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CONTENT_SECURITY_POLICY, policy(form_action));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(VARY, HeaderValue::from_static("accept-language, cookie"));
+    if let Ok(language) = HeaderValue::from_str(language) {
+        headers.insert(CONTENT_LANGUAGE, language);
+    }
+    response
+}
+
+/// To another address, by GET: going back or loading it again sends no form twice.
+#[must_use]
+pub fn redirect(address: &str) -> Response {
+    let Ok(location) = HeaderValue::from_str(address) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let mut response = kept_by_nobody(StatusCode::SEE_OTHER, Body::empty());
+    response.headers_mut().insert(LOCATION, location);
+    response
+}
+
+/// To where people sign in first, and come back from to a path of this service with its query: to `/sign-in`, or where
+/// `--sign-in-url` says. A path that nobody may be sent back to is left out.
+#[must_use]
+pub fn sign_in_first(service: &Service, return_to: &str) -> Response {
+    let elsewhere = settings::elsewhere(service, Some(return_to));
+    redirect(&elsewhere.unwrap_or_else(|| address(service, &returning(SIGN_IN, Some(return_to)))))
+}
+
+/// What a template comes to.
+pub(super) fn rendered(template: &impl Template) -> Result<String> {
+    template.render().map_err(Error::internal)
+}
+
+/// With a cookie besides.
+pub(super) fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(http::header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// Kept by nobody in between, and told to no other host: the address may hold a ticket. To this service the browser says where a
+/// form comes from.
+fn kept_by_nobody(status: StatusCode, body: Body) -> Response {
+    let headers = [
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (X_ROBOTS_TAG, HeaderValue::from_static("noindex")),
+    ];
+    (status, headers, body).into_response()
+}
+
+/// No script, the style of the page alone, no frame around it.
+fn policy(form_action: &[&str]) -> HeaderValue {
+    let mut policy = format!(
+        "default-src 'none'; style-src '{}'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+        *STYLE_HASH
+    );
+    // A source that could end the directive, or the header, is none.
+    for source in form_action.iter().filter(|source| source.bytes().all(|byte| byte.is_ascii_graphic() && byte != b';' && byte != b',')) {
+        // Writing to a String cannot fail.
+        let _ = write!(policy, " {source}");
+    }
+    HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_leads_here_and_where_it_is_said() {
+        let allowed = |sources: &[&str]| policy(sources).to_str().unwrap().rsplit_once("form-action ").unwrap().1.to_owned();
+        assert_eq!(allowed(&[]), "'self'");
+        assert_eq!(allowed(&["https://app.example", "com.example.app:"]), "'self' https://app.example com.example.app:");
+        assert_eq!(allowed(&["https://a.example; script-src *", "a\nb", "https://a.example,b"]), "'self'");
+    }
+}

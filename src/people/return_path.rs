@@ -1,0 +1,180 @@
+//! Where a sign-in may lead back to: a path of this service and nothing that a browser, or a proxy in front, could read as
+//! something else (contract: People: signing in, `returnTo` and `return_to`).
+
+/// Where a sign-in leads that nobody has said of where to: `returnTo` by default.
+pub const DEFAULT: &str = "/console";
+
+/// The longest path with its query, in bytes.
+const LONGEST: usize = 2_000;
+
+/// What is wrong with a text as a path to come back to, if anything is.
+///
+/// It is an absolute path and a query of RFC 3986 (3.3, 3.4), with no part of the path empty, made of dots, or hiding by
+/// `%2F`, `%5C` or a control character that it is several. The query is the page's own affair, whatever it encodes.
+pub fn wrong(text: &str) -> Option<&'static str> {
+    if text.len() > LONGEST {
+        return Some("is longer than 2000 bytes");
+    }
+    let (path, query) = text.split_once('?').unwrap_or((text, ""));
+    let Some(path) = path.strip_prefix('/') else { return Some("is not a path of this service, which begins with a slash") };
+    if !is_written_as(path, b"/:@") || !is_written_as(query, b"/:@?") {
+        return Some("has characters that no path or query has");
+    }
+    // The last one may be empty: a path may end with a slash, and be nothing else.
+    let last = path.split('/').count() - 1;
+    let is_hidden = path.split('/').enumerate().any(|(number, part)| {
+        let plain = decoded(part);
+        (plain.is_empty() && number != last)
+            || matches!(plain.as_slice(), b"." | b"..")
+            || plain.iter().any(|byte| matches!(byte, b'/' | b'\\' | b'%') || byte.is_ascii_control())
+    });
+    is_hidden.then_some("has a part of a path that is empty, made of dots or several in one")
+}
+
+/// The text, where it is a path to come back to.
+pub fn right(text: &str) -> Option<&str> {
+    wrong(text).is_none().then_some(text)
+}
+
+/// Whether a text is made of unreserved characters, sub-delimiters (RFC 3986, 2.2 and 2.3), whole percent-encodings and these.
+fn is_written_as(text: &str, others: &[u8]) -> bool {
+    let bytes = text.as_bytes();
+    bytes.iter().enumerate().all(|(place, byte)| match byte {
+        b'%' => bytes.get(place + 1..place + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)),
+        byte => byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(byte) || others.contains(byte),
+    })
+}
+
+/// The bytes that a percent-encoded text stands for.
+fn decoded(text: &str) -> Vec<u8> {
+    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok());
+    let (bytes, mut plain, mut place) = (text.as_bytes(), Vec::new(), 0);
+    while let Some(byte) = bytes.get(place) {
+        match (byte, digit(bytes.get(place + 1)), digit(bytes.get(place + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                plain.push(high << 4 | low);
+                place += 3;
+            }
+            _ => {
+                plain.push(*byte);
+                place += 1;
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use url::Url;
+
+    use super::*;
+
+    #[test]
+    fn paths_of_this_service_are_right() {
+        for text in [
+            "/",
+            DEFAULT,
+            "/console/",
+            "/sign-in",
+            "/sign-in?return_to=%2Fconsole",
+            "/oauth/authorize?client_id=https%3A%2F%2Fapp.example%2Fclient&redirect_uri=https://app.example/&scope=a%20b",
+            "/a/b;c=d/e:f@g?x=//host",
+            "/%C3%A9t%C3%A9",
+            "/console?x=%0d%0a",
+            "/console?",
+            "/...",
+        ] {
+            assert_eq!(wrong(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_could_lead_elsewhere_is_wrong() {
+        for text in [
+            "",
+            "console",
+            "?x",
+            "//evil.example",
+            "///evil.example",
+            r"/\evil.example",
+            r"\/evil.example",
+            r"\\evil.example",
+            r"/a\b",
+            "/\t/evil.example",
+            "/\n/evil.example",
+            "\t//evil.example",
+            " //evil.example",
+            "/ /evil.example",
+            "/\r\nset-cookie:x=y",
+            "/\u{0}",
+            "/\u{7f}",
+            "/\u{2028}",
+            "/\u{3002}",
+            "/é",
+            "https://evil.example",
+            "https:evil.example",
+            "javascript:alert(1)",
+            "data:,x",
+            "user@evil.example",
+            "//user:password@evil.example",
+            "/..//evil.example",
+            "/./",
+            "/.",
+            "/..",
+            "/a/../b",
+            "/%2e%2e/b",
+            "/.%2E/b",
+            "/%2F/evil.example",
+            "/%2fevil.example",
+            "/%5Cevil.example",
+            "/a%5c",
+            "/%09/evil.example",
+            "/a%0d%0ab",
+            "/%00",
+            "/%252Fevil.example",
+            "/a//b",
+            "/%",
+            "/%2",
+            "/%zz",
+            "/a?%",
+            "/a#b",
+            "/a?b#c",
+            "/a\"b",
+            "/<script>",
+            "/a?<script>",
+            "/a?b\\c",
+            "/a?b c",
+        ] {
+            assert!(wrong(text).is_some(), "{text:?}");
+        }
+        assert!(wrong(&format!("/{}", "a".repeat(LONGEST))).is_some() && wrong(&format!("/{}", "a".repeat(LONGEST - 1))).is_none());
+    }
+
+    /// Texts of what matters to those who read addresses.
+    fn tricky() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "/", "//", "\\", ".", "..", "?", "#", "@", ":", "%", "%2f", "%5C", "%2e", "%09", "%00", "\t", "\n", "\r", " ", "a", "console",
+            "https:", "evil.example", "user", "&", "=", ";", "é", "[", "]", "|", "^", "\u{0}", "\u{85}", "\u{ff0f}",
+        ]);
+        prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        /// A browser that is sent there, from whichever page of the service, stays on its host and asks for exactly that.
+        #[test]
+        fn what_is_right_stays_here_and_is_asked_for_as_it_stands(text in prop_oneof![tricky(), "/{0,2}.{0,40}", any::<String>()]) {
+            if let Some(path) = right(&text) {
+                for page in ["https://stay.example", "https://stay.example/sign-in?ticket=x", "http://127.0.0.1:8080/sign-in/"] {
+                    let page = Url::parse(page).unwrap();
+                    let there = page.join(path).unwrap();
+                    prop_assert_eq!(there.origin(), page.origin());
+                    prop_assert_eq!(there.username(), "");
+                    prop_assert_eq!(&there[url::Position::BeforePath..], path.replace('\'', if path.split_once('?').is_some_and(|(_, query)| query.contains('\'')) { "%27" } else { "'" }));
+                }
+                prop_assert!(http::HeaderValue::from_str(path).is_ok());
+            }
+        }
+    }
+}

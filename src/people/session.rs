@@ -1,0 +1,205 @@
+//! Sessions: who is signed in in a browser.
+
+use engine::access::{Member, Organization, hash, token};
+use engine::context::System;
+use engine::error::Result;
+use engine::pipeline::Service;
+use engine::values;
+use http::HeaderMap;
+use jiff::Timestamp;
+use store::{Json, Row, Transaction, Value};
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use super::cookie::Cookie;
+use super::form;
+use super::standing::{self, Barred, IDLE, LONGEST};
+
+store::statements! {
+    /// A session by the hash of its token, with its member and their organization.
+    BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc from member_session s
+        join member m on m.organization_id = s.organization_id and m.id = s.member_id
+        join organization o on o.id = s.organization_id where s.token_hash = ?1 and o.erased_at is null";
+    /// A new session.
+    INSERT = "insert into member_session (organization_id, id, member_id, token_hash, created_at, used_at) values (?1, ?2, ?3, ?4, ?5, ?5)";
+    /// Ends the sessions of a member beyond so many, the oldest of them.
+    MAKE_ROOM = "delete from member_session where organization_id = ?1 and id in
+        (select id from member_session where organization_id = ?1 and member_id = ?2 order by created_at desc, id desc limit ?3 offset ?4)";
+    /// Notes that a session is used.
+    NOTE_USE = "update member_session set used_at = ?3 where organization_id = ?1 and id = ?2 and used_at < ?3";
+    /// Ends a session.
+    END = "delete from member_session where token_hash = ?1";
+    /// Removes a batch of those that have lasted as long as any may.
+    SWEEP_OLD = "with ended as (select organization_id, id from member_session where created_at <= ?1 order by created_at limit ?2 for update skip locked)
+        delete from member_session where (organization_id, id) in (select organization_id, id from ended)";
+    /// Removes a batch of those that nobody has used for as long.
+    SWEEP_IDLE = "with ended as (select organization_id, id from member_session where used_at <= ?1 order by used_at limit ?2 for update skip locked)
+        delete from member_session where (organization_id, id) in (select organization_id, id from ended)";
+}
+
+/// Sessions of a member at once; one more ends the oldest.
+const MOST: i64 = 100;
+/// What the token of a session begins with.
+const PREFIX: &str = "vs_";
+/// Sessions removed in one transaction, so that a sweep holds up no one.
+const SWEEP_BATCH: u32 = 500;
+/// What the token of a session's forms is made for.
+const FORM: &str = "form";
+
+/// How many sessions may wait at once for it to be noted that they are used. What finds no place is noted with the next request.
+static NOTING: Semaphore = Semaphore::const_new(16);
+
+/// Who is signed in, as they are now.
+#[derive(Debug, Clone)]
+pub struct SignedIn {
+    /// The session.
+    pub session: Uuid,
+    /// The organization it is for.
+    pub organization: Organization,
+    /// Whose it is.
+    pub member_id: Uuid,
+    /// What is known of them.
+    pub member: Member,
+    /// What its forms carry.
+    form: String,
+    /// The secret in the cookie, which neither a page nor the log shows.
+    secret: Secret,
+}
+
+/// A text that is not shown.
+#[derive(Clone)]
+struct Secret(String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl SignedIn {
+    /// The token of the session's forms: every form of a page has it in a hidden field `form`.
+    #[must_use]
+    pub fn form_token(&self) -> String {
+        self.form.clone()
+    }
+
+    /// Whether a form that came with this token is one that the session was given.
+    #[must_use]
+    pub fn is_own_form(&self, sent: &str) -> bool {
+        form::is_derived(sent, &self.secret.0, FORM)
+    }
+
+    /// What the member is called: their address where they have no name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        called(&self.member)
+    }
+}
+
+/// What a member is called: their address where they have no name.
+pub(super) fn called(member: &Member) -> &str {
+    if member.name.trim().is_empty() { &member.email } else { &member.name }
+}
+
+/// What a session comes to when its cookie is shown.
+enum Found {
+    /// Nobody has it, or has it any longer.
+    Nothing,
+    /// It is over by itself.
+    Over(Uuid),
+    /// Its member may not be signed in at the moment.
+    Barred(Uuid, Barred),
+    /// It goes on; the moment is that of its last use as it is noted.
+    Going(Box<SignedIn>, Timestamp),
+}
+
+/// Who is signed in in the browser that a request comes from: as the member and their organization are now. Nobody, where the
+/// cookie is none of ours, the session is over, or the member is gone, not active or below the two-factor rule.
+///
+/// That the session is used is noted beside the request, at most once a minute.
+pub async fn signed_in(service: &Service, headers: &HeaderMap) -> Result<Option<SignedIn>> {
+    let Some(token) = shown(service, headers) else { return Ok(None) };
+    let now = service.clock.now();
+    match service.store.read(move |tx| find(tx, token, now)).await? {
+        Found::Nothing => Ok(None),
+        Found::Over(organization) => {
+            tracing::debug!(%organization, reason = "the session is over", "not signed in");
+            Ok(None)
+        }
+        Found::Barred(organization, barred) => {
+            tracing::info!(%organization, reason = barred.reason(), "not signed in");
+            Ok(None)
+        }
+        Found::Going(signed_in, used_at) => {
+            if standing::is_to_be_noted(used_at, now) {
+                note_use(service, &signed_in, now);
+            }
+            Ok(Some(*signed_in))
+        }
+    }
+}
+
+/// The token of the session that a browser shows.
+pub(super) fn shown(service: &Service, headers: &HeaderMap) -> Option<String> {
+    Cookie::Session.read(service, headers).filter(|token| token.starts_with(PREFIX))
+}
+
+fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<Found> {
+    let Some(row) = tx.row(&BY_TOKEN, &[Value::Bytes(hash(&token))])? else { return Ok(Found::Nothing) };
+    of_row(&row, token, now)
+}
+
+fn of_row(row: &Row, token: String, now: Timestamp) -> Result<Found> {
+    let (created_at, used_at): (Timestamp, Timestamp) = (row.get(1)?, row.get(2)?);
+    let (Json(member), id, Json(settings)) = (row.get(4)?, row.get(5)?, row.get(6)?);
+    let organization = Organization { id, settings };
+    if standing::end(created_at, used_at) <= now {
+        return Ok(Found::Over(id));
+    }
+    if let Some(barred) = standing::barred(&member, &organization.settings) {
+        return Ok(Found::Barred(id, barred));
+    }
+    let form = form::derived(&token, FORM);
+    let signed_in = SignedIn { session: row.get(0)?, organization, member_id: row.get(3)?, member, form, secret: Secret(token) };
+    Ok(Found::Going(Box::new(signed_in), used_at))
+}
+
+/// Notes that a session is used, which no request waits for.
+fn note_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
+    let Ok(place) = NOTING.try_acquire() else { return };
+    let (store, organization, session) = (service.store.clone(), signed_in.organization.id, signed_in.session);
+    tokio::spawn(async move {
+        let _place = place;
+        let note = move |tx: &mut Transaction<'_>| tx.execute(&NOTE_USE, &values![organization, session, now]);
+        if let Err(error) = store.write_for(Some(organization), store::WORK_LIMIT, note).await {
+            tracing::warn!(%organization, cause = %error, "that a session is used is noted later");
+        }
+    });
+}
+
+/// Begins a session in an organization that is locked, in the place of the one that the browser had. Its token, which is shown to
+/// the browser alone.
+pub(super) fn begin(system: &mut System<'_, '_>, organization: Uuid, member: Uuid, replaced: Option<&str>) -> Result<String> {
+    if let Some(replaced) = replaced {
+        end(system.tx, replaced)?;
+    }
+    let token = token(PREFIX, &system.kit.ids);
+    let (id, now) = (system.new_id(), system.now);
+    system.tx.execute(&MAKE_ROOM, &values![organization, member, MOST, MOST - 1])?;
+    system.tx.execute(&INSERT, &values![organization, id, member, Value::Bytes(hash(&token)), now])?;
+    Ok(token)
+}
+
+/// Ends the session of a token.
+pub(super) fn end(tx: &mut Transaction<'_>, token: &str) -> Result<()> {
+    tx.execute(&END, &[Value::Bytes(hash(token))])?;
+    Ok(())
+}
+
+/// Removes sessions that are over; true when there may be more of them.
+pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
+    let before = |time| now.checked_sub(time).unwrap_or(Timestamp::MIN);
+    let old = tx.execute(&SWEEP_OLD, &values![before(LONGEST), SWEEP_BATCH])?;
+    let idle = tx.execute(&SWEEP_IDLE, &values![before(IDLE), SWEEP_BATCH])?;
+    Ok(old.max(idle) >= u64::from(SWEEP_BATCH))
+}
