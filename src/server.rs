@@ -31,6 +31,7 @@ use crate::config::{DatabaseFlags, ServeFlags};
 use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
 use crate::guest::{self, UploadRetention};
 use crate::manuals::StockPhotos;
+use crate::oauth::{self, Documents, Registrations};
 use crate::platform;
 use crate::records::{self, FilesUrl, Photos};
 use crate::translations::Translator;
@@ -84,6 +85,8 @@ impl Server {
         let parts = flags.files_url.into_iter().fold(parts, |parts, url| parts.with(FilesUrl(url)));
         let parts = stock_photos.into_iter().fold(parts, Parts::with);
         let parts = parts.with(UploadRetention(flags.upload_retention));
+        let authority = authority.transpose()?;
+        let parts = parts.with(Documents::new(targets.clone(), authority.as_deref())?).with(Registrations::default());
         let parts = uploads.into_iter().fold(parts, |parts, files| parts.with(Uploads::new(files)));
         let settings = Settings { platform_keys, idempotency_retention: flags.idempotency_retention };
         let rate_limits = RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second);
@@ -110,7 +113,7 @@ impl Server {
             due: service.kit.bell(events::DELIVERIES),
             deleted: service.kit.bell(events::DELETIONS),
         });
-        let dispatcher = Dispatcher::new(means.clone(), Arc::new(Payloads(service.clone())), authority.transpose()?.as_deref())?;
+        let dispatcher = Dispatcher::new(means.clone(), Arc::new(Payloads(service.clone())), authority.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, translator_key)).transpose()?;
         let timekeeper = Timekeeper::new(service.clone());
         let (swept, kept, keeper) = ((service.clone(), means.clone()), metrics.clone(), service.clone());
@@ -245,7 +248,7 @@ async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken
 }
 
 /// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, what tells of
-/// changes by guests, previews, deliveries that are over, subscriptions whose credential is no longer valid.
+/// changes by guests, previews, what apps were allowed, deliveries that are over, subscriptions whose credential is no longer valid.
 async fn sweep_once(service: &Arc<Service>, means: &Means) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     let clock = service.clock.clone();
@@ -253,6 +256,7 @@ async fn sweep_once(service: &Arc<Service>, means: &Means) {
     in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
     in_batches(service, "old changes by guests stay for now", move |tx| guest::sweep(tx, now)).await;
     in_batches(service, "expired previews stay for now, unseen", move |tx| guest::sweep_previews(tx, now)).await;
+    in_batches(service, "ended grants and tokens of apps stay for now", move |tx| oauth::sweep(tx, now)).await;
     if let Err(error) = delivery::sweep_old(means).await {
         tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");
     }

@@ -10,6 +10,7 @@ alter table oauth_app add column replaced_hash bytea;
 alter table oauth_app add column replaced_until timestamptz;
 create unique index oauth_app_document on oauth_app (document_url);
 create index oauth_app_idle on oauth_app (idle_since, id) where idle_since is not null;
+create index oauth_app_document_idle on oauth_app (idle_since, id) where document_url is not null;
 
 -- What a member has allowed an app: a code at first, and once that is exchanged, tokens.
 create table oauth_grant (
@@ -28,7 +29,7 @@ create table oauth_grant (
 );
 create index oauth_grant_of_member on oauth_grant (organization_id, member_id, id);
 create index oauth_grant_by_connection on oauth_grant (organization_id, oauth_app_id, member_id, resource);
-create index oauth_grant_of_app on oauth_grant (oauth_app_id);
+create index oauth_grant_of_app on oauth_grant (oauth_app_id, member_id);
 create index oauth_grant_ended on oauth_grant (expires_at);
 
 create table oauth_refresh_token (
@@ -47,5 +48,5 @@ create index oauth_refresh_token_ended on oauth_refresh_token (expires_at);
 alter table access_token add column grant_id uuid references oauth_grant (id) on delete cascade;
 alter table access_token add column expires_at timestamptz;
 create index access_token_of_grant on access_token (grant_id, id) where grant_id is not null;
-create index access_token_of_app on access_token (oauth_app_id);
+create index access_token_of_app on access_token (oauth_app_id, member_id);
 create index access_token_ended on access_token (expires_at) where expires_at is not null;

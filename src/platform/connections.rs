@@ -33,6 +33,9 @@ store::statements! {
     DELETE_TOKENS = "delete from access_token where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
     /// Ends what a member has allowed an app, with every code and refresh token of it.
     DELETE_GRANTS = "delete from oauth_grant where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
+    /// Notes of an app that came by itself since when this organization allows it nothing more.
+    NOTE_END = "update oauth_app set idle_since = ?3 where id = ?2 and idle_since is not null
+        and exists (select 1 from organization where id = ?1)";
     /// Ends every token of a member, whichever app has it.
     DELETE_TOKENS_OF_MEMBER = "delete from access_token where organization_id = ?1 and member_id = ?2";
     /// Ends what a member has allowed, whichever app.
@@ -106,7 +109,7 @@ impl Connection {
         Credential::Connection { app: self.app, member: self.member }
     }
 
-    /// Makes an access token, of a grant where it comes of one. What the member had allowed the app in another organization ends.
+    /// Makes an access token, of a grant where it comes of one.
     pub(crate) fn issue(self, context: &mut Context<'_, '_>, grant: Option<Uuid>, token: &AccessToken) -> Result<Issued> {
         let (id, now) = (context.new_id(), context.now());
         let secret = access::token("at_", context.ids());
@@ -114,11 +117,15 @@ impl Connection {
         // What comes of a grant goes by itself; what the platform has made stays until it ends that.
         let goes_at = grant.and(token.expires_at).map(|expiry| expiry.0);
         context.execute(&INSERT_TOKEN, values![id, self.member, self.app, hash, now, doc, grant, goes_at])?;
-        // A member authorizes an app for one organization at a time (spec: Webhook subscription, credential invalid).
+        Ok(Issued { id, secret })
+    }
+
+    /// Ends it in every other organization: a member authorizes an app for one at a time (spec: Webhook subscription, credential
+    /// invalid).
+    pub(crate) fn end_elsewhere(self, context: &mut Context<'_, '_>) -> Result<()> {
         context.execute(&DELETE_TOKENS_ELSEWHERE, values![self.app, self.member])?;
         context.execute(&DELETE_GRANTS_ELSEWHERE, values![self.app, self.member])?;
-        disable_all_elsewhere(context, self.credential(), DisabledReason::CredentialInvalid)?;
-        Ok(Issued { id, secret })
+        disable_all_elsewhere(context, self.credential(), DisabledReason::CredentialInvalid)
     }
 
     /// Ends it: tokens die with the next request, subscriptions are disabled. Whether there was anything to end.
@@ -128,8 +135,16 @@ impl Connection {
         if tokens + grants == 0 {
             return Ok(false);
         }
+        self.note_end(context)?;
         disable_all_of(context, self.credential(), DisabledReason::CredentialInvalid)?;
         Ok(true)
+    }
+
+    /// Notes that something of it has ended: an app that came by itself is forgotten some time after the last of that.
+    pub(crate) fn note_end(self, context: &mut Context<'_, '_>) -> Result<()> {
+        let now = context.now();
+        context.execute(&NOTE_END, values![self.app, now])?;
+        Ok(())
     }
 }
 
@@ -158,6 +173,7 @@ fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<Tok
     let token = AccessToken { permissions: each_once(input.permissions), resource: None, expires_at };
     let connection = Connection { app: input.oauth_app_id, member: input.member_id };
     let Issued { id, secret } = connection.issue(context, None, &token)?;
+    connection.end_elsewhere(context)?;
     Ok(TokenView { id, token: secret, expires_at })
 }
 

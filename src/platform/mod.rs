@@ -12,7 +12,7 @@ mod sync;
 use engine::chapter::Chapter;
 
 pub(crate) use apps::{OauthApp, new_secret};
-pub(crate) use connections::{Connection, Issued};
+pub(crate) use connections::Connection;
 pub(crate) use credentials::Done;
 pub use erasure::sweep;
 pub use sync::MAX_RECORDS;

@@ -31,7 +31,7 @@ pub use disabled::{DisabledReason, tell_disabled};
 pub use dispatcher::Dispatcher;
 pub use ledger::{Backlog, backlog, disable};
 pub use means::{Means, Settings};
-pub use names::Names;
+pub use names::{Names, on_behalf_of};
 pub use owner::{Hearing, Owner, Said, Subscription};
 pub use sender::guarded;
 pub use signature::Secrets;
