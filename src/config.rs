@@ -16,6 +16,8 @@ use ipnet::IpNet;
 use url::Url;
 use uuid::Uuid;
 
+use crate::people::is_loopback;
+
 /// Guest portals for short-term rentals.
 #[derive(Debug, Parser)]
 #[command(name = "vestibule", version)]
@@ -115,6 +117,18 @@ pub struct ServeFlags {
     /// That service's access key [file: `VESTIBULE_STOCK_PHOTOS_KEY_FILE`].
     #[arg(long, env = "VESTIBULE_STOCK_PHOTOS_KEY", value_name = "KEY", hide_env_values = true)]
     pub stock_photos_key: Option<String>,
+    /// An OpenID provider that members sign in at, by its issuer; https, or http on this machine. With it `--oidc-client-id`.
+    #[arg(long, env = "VESTIBULE_OIDC_ISSUER", value_name = "URL", value_parser = issuer)]
+    pub oidc_issuer: Option<String>,
+    /// What this service is called at that provider.
+    #[arg(long, env = "VESTIBULE_OIDC_CLIENT_ID", value_name = "ID")]
+    pub oidc_client_id: Option<String>,
+    /// Its secret there, where it has one [file: `VESTIBULE_OIDC_CLIENT_SECRET_FILE`].
+    #[arg(long, env = "VESTIBULE_OIDC_CLIENT_SECRET", value_name = "SECRET", hide_env_values = true)]
+    pub oidc_client_secret: Option<String>,
+    /// Where members are sent who have to sign in, with `return_to` added; without it they are told how to come in.
+    #[arg(long, env = "VESTIBULE_SIGN_IN_URL", value_name = "URL", value_parser = sign_in_url)]
+    pub sign_in_url: Option<Url>,
     /// Requests a minute per credential; 0 switches the window off.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000)]
     pub rate_limit_per_minute: u32,
@@ -178,10 +192,35 @@ impl ServeFlags {
         secret(self.stock_photos_key.as_deref(), "VESTIBULE_STOCK_PHOTOS_KEY")
     }
 
+    /// The provider that members sign in at.
+    pub fn oidc(&self) -> Result<Option<Oidc>, String> {
+        let client_secret = secret(self.oidc_client_secret.as_deref(), "VESTIBULE_OIDC_CLIENT_SECRET")?;
+        match (&self.oidc_issuer, self.oidc_client_id.as_deref().filter(|id| !id.is_empty())) {
+            (Some(issuer), Some(id)) => Ok(Some(Oidc { issuer: issuer.clone(), client_id: id.to_owned(), client_secret })),
+            (Some(_), None) => Err("--oidc-issuer needs --oidc-client-id".into()),
+            (None, Some(_)) => Err("--oidc-client-id needs --oidc-issuer".into()),
+            (None, None) if client_secret.is_some_and(|secret| !secret.is_empty()) => {
+                Err("--oidc-client-secret needs --oidc-issuer".into())
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
     /// Where nodes count rate limits together.
     pub fn redis_url(&self) -> Result<Option<String>, String> {
         secret(self.redis_url.as_deref(), "VESTIBULE_REDIS_URL")
     }
+}
+
+/// A provider that members sign in at.
+#[derive(Clone)]
+pub struct Oidc {
+    /// Its issuer, as it writes it.
+    pub issuer: String,
+    /// What this service is called there.
+    pub client_id: String,
+    /// Its secret there, where it has one.
+    pub client_secret: Option<String>,
 }
 
 /// Platform keys that may be good at once: the one that is there and the one that replaces it.
@@ -285,6 +324,21 @@ fn stock_photos_url(text: &str) -> Result<String, String> {
     address(text, "https://api.unsplash.com")
 }
 
+/// An issuer as OpenID Connect Discovery has it (3): an address without query and fragment. What goes there is secret, so it is
+/// https but on this machine. Its last slash is part of it.
+fn issuer(text: &str) -> Result<String, String> {
+    let wrong = || format!("{text:?} is not an issuer such as https://id.example.com; http is for this machine alone");
+    let url = Url::parse(text).map_err(|_| wrong())?;
+    let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
+    let is_plain = url.has_host() && url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
+    if is_safe && is_plain { Ok(text.to_owned()) } else { Err(wrong()) }
+}
+
+fn sign_in_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    url.ok_or_else(|| format!("{text:?} is not an address such as https://app.example.com/sign-in"))
+}
+
 /// An http or https address that paths are put behind, without a slash at its end.
 fn address(text: &str, example: &str) -> Result<String, String> {
     let is_base =
@@ -318,6 +372,37 @@ mod tests {
         }
         for text in ["", "not a url", "ftp://x", "stay.example.com", "https://stay.example.com/?x"] {
             assert!(public_url(text).is_err() && translator_url(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_issuer_is_where_secrets_may_go() {
+        for text in [
+            "https://id.example.com",
+            "https://id.example.com/",
+            "https://id.example.com/realms/a",
+            "http://127.0.0.1:9000",
+            "http://[::1]:9",
+            "http://localhost:9",
+        ] {
+            assert_eq!(issuer(text).as_deref(), Ok(text));
+        }
+        for text in [
+            "",
+            "id.example.com",
+            "http://id.example.com",
+            "http://localhost.example.com",
+            "http://10.0.0.1",
+            "https://a?b",
+            "https://a#b",
+            "https://u@a",
+            "ftp://a",
+        ] {
+            assert!(issuer(text).is_err(), "{text}");
+        }
+        assert!(sign_in_url("https://app.example.com/sign-in?from=stay").is_ok());
+        for text in ["", "/sign-in", "javascript:alert(1)", "data:text/html,x", "app.example.com"] {
+            assert!(sign_in_url(text).is_err(), "{text}");
         }
     }
 

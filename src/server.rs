@@ -32,6 +32,7 @@ use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
 use crate::guest::{self, UploadRetention};
 use crate::manuals::StockPhotos;
 use crate::oauth::{self, Documents, Registrations};
+use crate::people::{self, Provider, SignIn};
 use crate::platform;
 use crate::records::{self, FilesUrl, Photos};
 use crate::translations::Translator;
@@ -71,6 +72,8 @@ impl Server {
         let limits = Limits { connections_per_address: NonZeroUsize::new(flags.connections_per_address), ..limits };
         let (platform_keys, translator_key) = (flags.platform_keys()?, flags.translator_key()?);
         let (stock_photos_key, redis_url) = (flags.stock_photos_key()?, flags.redis_url()?);
+        let provider = flags.oidc()?.map(|oidc| Provider::new(&oidc.issuer, &oidc.client_id, oidc.client_secret)).transpose()?;
+        let sign_in = SignIn { elsewhere: flags.sign_in_url.clone(), provider };
         let uploads = uploads(flags.uploads_url.as_deref(), &flags.database.url()?)?;
         let store = open(&flags.database).await?;
         let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
@@ -81,7 +84,7 @@ impl Server {
             flags.webhook_ca_file.as_ref().map(|path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display())));
         let stock_photos = flags.stock_photos_url.map(|url| StockPhotos::new(&url, stock_photos_key.as_deref())).transpose()?;
         let targets = Targets::new(flags.webhook_allow).asking(names);
-        let parts = Parts::default().with(targets.clone()).with(ReconnectDelay(flags.device_reconnect_delay));
+        let parts = Parts::default().with(targets.clone()).with(ReconnectDelay(flags.device_reconnect_delay)).with(sign_in);
         let parts = flags.files_url.into_iter().fold(parts, |parts, url| parts.with(FilesUrl(url)));
         let parts = stock_photos.into_iter().fold(parts, Parts::with);
         let parts = parts.with(UploadRetention(flags.upload_retention));
@@ -248,7 +251,8 @@ async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken
 }
 
 /// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, what tells of
-/// changes by guests, previews, what apps were allowed, deliveries that are over, subscriptions whose credential is no longer valid.
+/// changes by guests, previews, sign-in links, sessions, what apps were allowed, deliveries that are over, subscriptions whose
+/// credential is no longer valid.
 async fn sweep_once(service: &Arc<Service>, means: &Means) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     let clock = service.clock.clone();
@@ -256,6 +260,8 @@ async fn sweep_once(service: &Arc<Service>, means: &Means) {
     in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
     in_batches(service, "old changes by guests stay for now", move |tx| guest::sweep(tx, now)).await;
     in_batches(service, "expired previews stay for now, unseen", move |tx| guest::sweep_previews(tx, now)).await;
+    in_batches(service, "expired sign-in links stay for now, of no use", move |tx| people::sweep_tickets(tx, now)).await;
+    in_batches(service, "sessions that are over stay for now, of no use", move |tx| people::sweep_sessions(tx, now)).await;
     in_batches(service, "ended grants and tokens of apps stay for now", move |tx| oauth::sweep(tx, now)).await;
     if let Err(error) = delivery::sweep_old(means).await {
         tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");

@@ -57,13 +57,17 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     let server = Server::start(flags, Clock::system()).await?;
     let signals = super::Signals::watch()?;
     super::announce(&server);
-    super::tell(&banner(&server.service.kit.public_url, &platform_key, &built));
+    let platform = Local { service: &server.service, token: platform_key.clone() };
+    let sign_in = sign_in_link(&platform, &built).await?;
+    super::tell(&banner(&server.service.kit.public_url, &platform_key, &sign_in, &built));
     super::until_told_to_stop(server, signals).await
 }
 
 /// What there is to show.
 struct Built {
     organization: Uuid,
+    /// A member who may do everything.
+    member: Uuid,
     api_key: String,
     /// The token of a stay to look at.
     stay_token: String,
@@ -75,20 +79,32 @@ struct Built {
     manuals: usize,
 }
 
-fn banner(base: &str, platform_key: &str, built: &Built) -> String {
-    let Built { organization, api_key, stay_token, reservation, flats, districts, steps, manuals } = built;
+/// A link by which the member signs in, which says who they are: there is nothing else to see for them.
+async fn sign_in_link(platform: &Local<'_>, built: &Built) -> Result<String, String> {
+    let (organization, member) = (built.organization.to_string(), built.member.to_string());
+    let path = [("organizationId", organization.as_str()), ("memberId", member.as_str())];
+    let link = platform.call("createSignInLink", &path, json!({ "returnTo": "/sign-in" })).await?;
+    Ok(link["url"].as_str().unwrap_or_default().to_owned())
+}
+
+fn banner(base: &str, platform_key: &str, sign_in: &str, built: &Built) -> String {
+    let Built { organization, member, api_key, stay_token, reservation, flats, districts, steps, manuals } = built;
     format!(
         "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} reservations,\n  \
          {steps} pre-check-in steps, {manuals} house manuals.\n\n\
          \x20 base URL      {base}/api/v1\n\
          \x20 API key       {api_key}\n\
          \x20 guest link    {base}/stay/{stay_token}\n\
+         \x20 sign-in link  {sign_in}\n\
          \x20 docs          {base}/docs\n\
          \x20 platform key  {platform_key}\n\
          \x20 organization  {organization}\n\n\
          \x20 Try:\n\n\
          \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/portals\n\
          \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/reservations/{reservation}/explain\n\n\
+         \x20 The sign-in link is for a member of the team: good once, and for five minutes. Another one:\n\n\
+         \x20 curl -s -X POST -H 'Authorization: Bearer {platform_key}' -H 'Content-Type: application/json' \\\n\
+         \x20   -d '{{\"returnTo\": \"/sign-in\"}}' {base}/platform/v1/organizations/{organization}/members/{member}/sign-in-links\n\n\
          \x20 Watch a delivery: a subscription, a ping, what became of it. At this address nobody takes it, and the log says so;\n\
          \x20 put one of yours in its place, or one on this machine as docs/webhooks.md has it.\n\n\
          \x20 id=$(curl -s -H 'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' \\\n\
@@ -111,6 +127,15 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     let key = platform.call("createApiKey", &at, everything).await?;
     let api_key = key["token"].as_str().unwrap_or_default().to_owned();
 
+    let member = service.kit.ids.uuid(now);
+    let member_id = member.to_string();
+    let of_member: Vec<(&str, &str)> = at.iter().copied().chain([("memberId", member_id.as_str())]).collect();
+    let marta = json!({
+        "name": "Marta Puig", "email": "marta@barcelona-flats.example", "permissions": Permission::VARIANTS, "propertyIds": null,
+        "isActive": true, "isTwoFactorEnrolled": true,
+    });
+    platform.call("putMember", &of_member, marta).await?;
+
     let portfolio = Portfolio::read(&service.kit.ids, now)?;
     let (reservations, first) = portfolio.reservations(&service.kit.ids, now)?;
     let accounts = precheckin::records(&service.kit.ids, now);
@@ -126,6 +151,7 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     let link = platform.call("createGuestLink", &of_first, json!({})).await?;
     Ok(Built {
         organization,
+        member,
         api_key,
         stay_token: link["token"].as_str().unwrap_or_default().to_owned(),
         reservation: first,

@@ -56,13 +56,13 @@ fn is_secure(service: &Service) -> bool {
     service.kit.public_url.starts_with("https:")
 }
 
-/// The value of the one cookie of a name (RFC 6265, 5.4).
+/// The value of the one cookie of a name (RFC 6265, 5.4), whatever bytes the others have.
 fn only(headers: &HeaderMap, name: &str) -> Option<String> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let mut values = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value);
+    let pairs = headers.get_all(COOKIE).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+    let value = |pair: &'_ [u8]| Some(pair.trim_ascii().strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec());
+    let mut values = pairs.filter_map(value);
     let (Some(value), None) = (values.next(), values.next()) else { return None };
-    (!value.is_empty() && value.len() <= LONGEST).then(|| value.to_owned())
+    String::from_utf8(value).ok().filter(|value| !value.is_empty() && value.len() <= LONGEST)
 }
 
 #[cfg(test)]
@@ -85,6 +85,12 @@ mod tests {
         }
         assert_eq!(read(&["vestibule_session=x; vestibule_session=y"]), None);
         assert_eq!(read(&["vestibule_session=x", "vestibule_session=x"]), None);
+    }
+
+    #[test]
+    fn what_neighbours_put_beside_it_does_no_harm() {
+        let line = HeaderValue::from_bytes(b"theirs=\xff\xc3; vestibule_session=x; other=\xe9").unwrap();
+        assert_eq!(only(&HeaderMap::from_iter([(COOKIE, line)]), "vestibule_session").as_deref(), Some("x"));
     }
 
     proptest! {

@@ -9,12 +9,19 @@ mod erased;
 mod form;
 mod frame;
 mod language;
+mod members;
+mod pages;
 mod place;
+mod provider;
+mod refusal;
 mod reply;
 mod return_path;
+mod routes;
 mod session;
 mod settings;
 mod standing;
+mod tickets;
+mod visit;
 mod words;
 
 use engine::chapter::Chapter;
@@ -23,12 +30,20 @@ pub use form::{read_form, sent};
 pub use frame::Frame;
 pub use language::language;
 pub use place::address;
+pub use provider::{Provider, is_loopback};
 pub use reply::{page, redirect, sign_in_first};
+pub(crate) use session::sweep as sweep_sessions;
 pub use session::{SignedIn, signed_in};
 pub use settings::SignIn;
 pub use standing::Barred;
+pub(crate) use tickets::sweep as sweep_tickets;
 pub use words::Words;
 
 /// The sign-in of people.
-pub(crate) static CHAPTER: Chapter =
-    Chapter { statements: || session::STATEMENTS.to_vec(), erased: erased::STATEMENTS, ..Chapter::new("people") };
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations: tickets::operations,
+    statements: || [members::STATEMENTS, session::STATEMENTS, tickets::STATEMENTS].concat(),
+    erased: erased::STATEMENTS,
+    routes: Some(routes::routes),
+    ..Chapter::new("people")
+};

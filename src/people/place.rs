@@ -29,3 +29,8 @@ pub(super) fn returning(path: &str, return_to: Option<&str>) -> String {
         None => path.to_owned(),
     }
 }
+
+/// A path with a ticket, which is made of characters that an address has as they are.
+pub(super) fn with_ticket(path: &str, ticket: &str) -> String {
+    format!("{path}?ticket={ticket}")
+}

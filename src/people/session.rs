@@ -1,7 +1,7 @@
 //! Sessions: who is signed in in a browser.
 
 use engine::access::{Member, Organization, hash, token};
-use engine::context::System;
+use engine::context::Context;
 use engine::error::Result;
 use engine::pipeline::Service;
 use engine::values;
@@ -177,17 +177,19 @@ fn note_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
     });
 }
 
-/// Begins a session in an organization that is locked, in the place of the one that the browser had. Its token, which is shown to
-/// the browser alone.
-pub(super) fn begin(system: &mut System<'_, '_>, organization: Uuid, member: Uuid, replaced: Option<&str>) -> Result<String> {
-    if let Some(replaced) = replaced {
-        end(system.tx, replaced)?;
-    }
-    let token = token(PREFIX, &system.kit.ids);
-    let (id, now) = (system.new_id(), system.now);
-    system.tx.execute(&MAKE_ROOM, &values![organization, member, MOST, MOST - 1])?;
-    system.tx.execute(&INSERT, &values![organization, id, member, Value::Bytes(hash(&token)), now])?;
+/// Begins a session of a member. Its token, which is shown to the browser alone.
+pub(super) fn begin(context: &mut Context<'_, '_>, member: Uuid) -> Result<String> {
+    let token = token(PREFIX, context.ids());
+    let (id, now) = (context.new_id(), context.now());
+    context.execute(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
+    context.execute(&INSERT, values![id, member, Value::Bytes(hash(&token)), now])?;
     Ok(token)
+}
+
+/// Ends the session of somebody who leaves.
+pub(super) async fn leave(service: &Service, signed_in: &SignedIn) -> Result<()> {
+    let secret = signed_in.secret.clone();
+    service.store.write_for(Some(signed_in.organization.id), store::WORK_LIMIT, move |tx| end(tx, &secret.0)).await
 }
 
 /// Ends the session of a token.

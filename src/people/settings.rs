@@ -3,13 +3,16 @@
 use engine::pipeline::Service;
 use url::Url;
 
+use super::provider::Provider;
 use super::return_path;
 
 /// What flags say of how people come in; a part of the kit.
-#[derive(Debug, Clone, Default)]
+#[derive(Default)]
 pub struct SignIn {
     /// Where people are sent who come without a ticket (`--sign-in-url`).
     pub elsewhere: Option<Url>,
+    /// Where they can sign in besides (`--oidc-issuer`).
+    pub provider: Option<Provider>,
 }
 
 /// Where people are sent who come without a ticket, with where to come back to.
@@ -19,4 +22,9 @@ pub(super) fn elsewhere(service: &Service, return_to: Option<&str>) -> Option<St
         url.query_pairs_mut().append_pair("return_to", return_to);
     }
     Some(url.into())
+}
+
+/// Where people can sign in besides.
+pub(super) fn provider(service: &Service) -> Option<&Provider> {
+    service.kit.part::<SignIn>()?.provider.as_ref()
 }

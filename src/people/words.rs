@@ -104,11 +104,20 @@ static IN_ENGLISH: Words = Words {
         "Two-factor authentication is needed",
         "Your organization asks for it, and it is not set up for this account yet. Set it up, then sign in again.",
     ),
-    provider_down: ("Sign-in is not available right now", "Your organization’s sign-in service did not answer as it should. Please try again in a moment."),
+    provider_down: (
+        "Sign-in is not available right now",
+        "Your organization’s sign-in service did not answer as it should. Please try again in a moment.",
+    ),
     provider_refused: ("You were not signed in", "Your organization’s sign-in service did not let you in. You can try again."),
     provider_lost: ("Please start again", "This sign-in took too long, or was begun in another browser."),
-    unverified: ("Your email address is not confirmed", "Your organization’s sign-in service has not confirmed it. Confirm it there, then sign in again."),
-    no_member: ("No account here", "Nobody is a member here with your email address. Please ask whoever manages your organization to add you."),
+    unverified: (
+        "Your email address is not confirmed",
+        "Your organization’s sign-in service has not confirmed it. Confirm it there, then sign in again.",
+    ),
+    no_member: (
+        "No account here",
+        "Nobody is a member here with your email address. Please ask whoever manages your organization to add you.",
+    ),
     missing: ("This page does not exist", "Please check the address."),
     unavailable: ("Not available right now", "Please try again in a moment."),
 };
@@ -131,7 +140,10 @@ static SPANISH: Words = Words {
     signed_out: ("Ha cerrado la sesión", "Ya puede cerrar esta página."),
     sign_out_now: ("¿Cerrar sesión?", "Se cerrará la sesión en este navegador."),
     to_sign_in: "Ir al inicio de sesión",
-    foreign_form: ("Inténtelo de nuevo", "La página llevaba demasiado tiempo abierta o el formulario no venía de aquí. No se ha cambiado nada."),
+    foreign_form: (
+        "Inténtelo de nuevo",
+        "La página llevaba demasiado tiempo abierta o el formulario no venía de aquí. No se ha cambiado nada.",
+    ),
     used_link: ("Este enlace ya no funciona", "Un enlace de inicio de sesión sirve una sola vez y durante cinco minutos. Pida uno nuevo."),
     inactive: ("Esta cuenta está desactivada", "Por ahora no puede iniciar sesión con ella. Consulte a quien administra su organización."),
     two_factor: (
@@ -142,13 +154,19 @@ static SPANISH: Words = Words {
         "Ahora no se puede iniciar sesión",
         "El servicio de acceso de su organización no ha respondido como debería. Inténtelo de nuevo dentro de un momento.",
     ),
-    provider_refused: ("No se ha iniciado sesión", "El servicio de acceso de su organización no le ha dejado entrar. Puede intentarlo de nuevo."),
+    provider_refused: (
+        "No se ha iniciado sesión",
+        "El servicio de acceso de su organización no le ha dejado entrar. Puede intentarlo de nuevo.",
+    ),
     provider_lost: ("Empiece de nuevo", "El inicio de sesión ha tardado demasiado o se empezó en otro navegador."),
     unverified: (
         "Su correo electrónico no está confirmado",
         "El servicio de acceso de su organización no lo ha confirmado. Confírmelo allí y vuelva a iniciar sesión.",
     ),
-    no_member: ("Aquí no hay ninguna cuenta suya", "No hay ningún miembro con su correo electrónico. Pida a quien administra su organización que le añada."),
+    no_member: (
+        "Aquí no hay ninguna cuenta suya",
+        "No hay ningún miembro con su correo electrónico. Pida a quien administra su organización que le añada.",
+    ),
     missing: ("Esta página no existe", "Compruebe la dirección."),
     unavailable: ("No disponible por ahora", "Inténtelo de nuevo dentro de un momento."),
 };
@@ -171,9 +189,15 @@ static FRENCH: Words = Words {
     signed_out: ("Vous êtes déconnecté", "Vous pouvez fermer cette page."),
     sign_out_now: ("Se déconnecter ?", "Vous serez déconnecté dans ce navigateur."),
     to_sign_in: "Aller à la connexion",
-    foreign_form: ("Veuillez réessayer", "Cette page est restée ouverte trop longtemps, ou son formulaire ne venait pas d’ici. Rien n’a été modifié."),
+    foreign_form: (
+        "Veuillez réessayer",
+        "Cette page est restée ouverte trop longtemps, ou son formulaire ne venait pas d’ici. Rien n’a été modifié.",
+    ),
     used_link: ("Ce lien ne fonctionne plus", "Un lien de connexion sert une seule fois et pendant cinq minutes. Demandez-en un nouveau."),
-    inactive: ("Ce compte est désactivé", "Vous ne pouvez pas l’utiliser pour le moment. Adressez-vous à la personne qui gère votre organisation."),
+    inactive: (
+        "Ce compte est désactivé",
+        "Vous ne pouvez pas l’utiliser pour le moment. Adressez-vous à la personne qui gère votre organisation.",
+    ),
     two_factor: (
         "L’authentification à deux facteurs est requise",
         "Votre organisation l’exige et elle n’est pas encore activée pour ce compte. Activez-la, puis reconnectez-vous.",
@@ -182,7 +206,10 @@ static FRENCH: Words = Words {
         "La connexion est indisponible pour le moment",
         "Le service de connexion de votre organisation n’a pas répondu comme prévu. Réessayez dans un instant.",
     ),
-    provider_refused: ("Vous n’avez pas été connecté", "Le service de connexion de votre organisation ne vous a pas laissé entrer. Vous pouvez réessayer."),
+    provider_refused: (
+        "Vous n’avez pas été connecté",
+        "Le service de connexion de votre organisation ne vous a pas laissé entrer. Vous pouvez réessayer.",
+    ),
     provider_lost: ("Veuillez recommencer", "Cette connexion a pris trop de temps, ou a été commencée dans un autre navigateur."),
     unverified: (
         "Votre adresse e-mail n’est pas confirmée",

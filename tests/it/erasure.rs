@@ -71,6 +71,8 @@ pub async fn furnish(house: &House<'_>) -> Api {
     let member = new_id();
     org.member(member, None, Permission::VARIANTS, true).await;
     let connected = org.token_of(member, Permission::VARIANTS).await;
+    crate::people::signed_in(org, member).await;
+    crate::people::link(org, member).await;
     subscribe(api, "device.offline", "https://receiver.invalid/").await;
     let step = house.step("additional_questions", json!({ "displayTitle": "Arrival" })).await;
     let guest = |method: Method, path: String, body: Value| {

@@ -37,6 +37,7 @@ mod openapi;
 mod opening;
 mod organizations;
 mod page;
+mod people;
 mod platform;
 mod portals;
 mod precheck;

@@ -7,8 +7,14 @@ use std::process::{Child, Command, Output, Stdio};
 use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both};
 
 /// Flags that hold a secret, by their variables.
-const SECRETS: [&str; 5] =
-    ["VESTIBULE_DATABASE_URL", "VESTIBULE_PLATFORM_KEY", "VESTIBULE_REDIS_URL", "VESTIBULE_STOCK_PHOTOS_KEY", "VESTIBULE_TRANSLATOR_KEY"];
+const SECRETS: [&str; 6] = [
+    "VESTIBULE_DATABASE_URL",
+    "VESTIBULE_OIDC_CLIENT_SECRET",
+    "VESTIBULE_PLATFORM_KEY",
+    "VESTIBULE_REDIS_URL",
+    "VESTIBULE_STOCK_PHOTOS_KEY",
+    "VESTIBULE_TRANSLATOR_KEY",
+];
 
 /// The binary, in a directory of its own, with nothing in its environment but what is said.
 struct Place(tempfile::TempDir);

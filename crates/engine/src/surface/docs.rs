@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::response::Response;
 use axum::routing::get;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::packed::Packed;
 
@@ -56,8 +56,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
 const ASK_AGAIN: &str = "no-cache";
 const KEEP: &str = "public, max-age=86400";
 
-/// The reference's script, some megabytes of it.
-static SCRIPT: LazyLock<Option<Packed>> = LazyLock::new(|| scalar_api_reference::get_asset("scalar.js").map(Packed::new));
+/// The reference's script, as it was packed when this was built.
+static SCRIPT: LazyLock<Packed> = LazyLock::new(|| Packed::gzipped(include_bytes!(concat!(env!("OUT_DIR"), "/scalar.js.gz"))));
 
 /// The routes of the reference.
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
@@ -76,12 +76,7 @@ fn page() -> Response {
 }
 
 async fn script(headers: HeaderMap) -> Response {
-    let Some(script) = SCRIPT.as_ref() else {
-        let mut response = text("text/plain; charset=utf-8", ASK_AGAIN, "The API reference is not part of this build.\n");
-        *response.status_mut() = StatusCode::NOT_FOUND;
-        return response;
-    };
-    let (bytes, coding) = script.for_client(&headers).await;
+    let (bytes, coding) = SCRIPT.for_client(&headers).await;
     let mut response = asset("text/javascript; charset=utf-8", KEEP, bytes);
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
@@ -106,6 +101,7 @@ fn asset(kind: &'static str, caching: &'static str, bytes: Bytes) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
     use http::header::ACCEPT_ENCODING;
 
     use super::*;

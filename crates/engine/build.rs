@@ -1,0 +1,19 @@
+//! Packs the script of the API reference: of its five megabytes the program holds less than a third.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=build.rs");
+    let script = scalar_api_reference::get_asset("scalar.js").ok_or("the API reference has no script")?;
+    let directory = PathBuf::from(std::env::var("OUT_DIR")?);
+    let mut packed = GzEncoder::new(File::create(directory.join("scalar.js.gz"))?, Compression::default());
+    packed.write_all(&script)?;
+    packed.finish()?;
+    Ok(())
+}

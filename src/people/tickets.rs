@@ -1,0 +1,171 @@
+//! Tickets: links by which members sign in, each of them once (contract: People: signing in).
+
+use std::collections::BTreeSet;
+
+use engine::access::{Access, Member, Organization, Settings, hash, token};
+use engine::context::{Context, System, Touches};
+use engine::error::{Error, Issue, Result};
+use engine::moment::Moment;
+use engine::operation::{Findings, Operation};
+use engine::pipeline::Service;
+use engine::values;
+use http::Method;
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::{Json, Transaction, Value};
+use uuid::Uuid;
+
+use super::members;
+use super::place::{SIGN_IN, with_ticket};
+use super::refusal::Refusal;
+use super::return_path;
+use super::session;
+use super::standing;
+
+store::statements! {
+    /// A new ticket.
+    INSERT = "insert into sign_in_ticket (organization_id, id, member_id, token_hash, expires_at, return_to) values (?1, ?2, ?3, ?4, ?5, ?6)";
+    /// Ends the tickets of a member beyond so many that would end first.
+    MAKE_ROOM = "delete from sign_in_ticket where organization_id = ?1 and id in
+        (select id from sign_in_ticket where organization_id = ?1 and member_id = ?2 order by expires_at desc, id desc limit ?3 offset ?4)";
+    /// A ticket by the hash of its token, with its member and their organization.
+    BY_TOKEN = "select t.member_id, m.doc, o.id, o.doc, t.return_to from sign_in_ticket t
+        join member m on m.organization_id = t.organization_id and m.id = t.member_id
+        join organization o on o.id = t.organization_id where t.token_hash = ?1 and t.expires_at > ?2 and o.erased_at is null";
+    /// Uses a ticket up.
+    BURN = "delete from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
+    /// Removes a batch of those that have ended.
+    SWEEP = "with ended as (select organization_id, id from sign_in_ticket where expires_at <= ?1 order by expires_at limit ?2 for update skip locked)
+        delete from sign_in_ticket where (organization_id, id) in (select organization_id, id from ended)";
+}
+
+/// How long a ticket is good.
+const GOOD_FOR: SignedDuration = SignedDuration::from_mins(5);
+/// Tickets of a member at once; one more ends the oldest.
+const MOST: i64 = 100;
+/// Tickets removed in one transaction, so that a sweep holds up no one.
+const SWEEP_BATCH: u32 = 500;
+/// What the token of a ticket begins with.
+const PREFIX: &str = "st_";
+
+/// A link to make by which a member signs in.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "returnTo": "/console" }))]
+struct CreateSignInLink {
+    /// Id of the organization that the member is of.
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    /// Id of the member who signs in by the link. An unknown one is a 404, one who is not active a 409.
+    member_id: Uuid,
+    /// Where the member's browser goes once they are signed in: a path of this service, with a query if need be, such as
+    /// `/console?tab=keys`. Null or left out: `/console`.
+    #[serde(default)]
+    return_to: Option<String>,
+}
+
+/// A link by which a member signs in, and until when.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({ "url": "https://stay.example.com/sign-in?ticket=st_kq3…", "expiresAt": "2026-11-21T09:35:00.000Z" }))]
+struct SignInLink {
+    /// Where the member's browser goes. Whoever has this address can sign in as the member, once.
+    url: String,
+    /// When it ends.
+    expires_at: Moment,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::platform("createSignInLink", Method::POST, "/organizations/{organizationId}/members/{memberId}/sign-in-links")
+            .summary("Make a link by which a member signs in: good once, for five minutes")
+            .creates()
+            .touches_stream()
+            .rules(|input: CreateSignInLink, _| Findings::sent(issue(&input)))
+            .run(create),
+    ]
+}
+
+fn issue(input: &CreateSignInLink) -> Option<Issue> {
+    let wrong = return_path::wrong(input.return_to.as_deref()?)?;
+    Some(Issue::new(&["returnTo"], wrong))
+}
+
+fn create(context: &mut Context<'_, '_>, input: CreateSignInLink) -> Result<SignInLink> {
+    let member = members::found(context, input.member_id)?.ok_or_else(|| Error::not_found("Member"))?;
+    if !member.is_active {
+        return Err(Error::conflict("The member is not active."));
+    }
+    let return_to = input.return_to.as_deref().unwrap_or(return_path::DEFAULT);
+    let (token, expires_at) = mint(context, input.member_id, return_to)?;
+    Ok(SignInLink { url: format!("{}{}", context.public_url(), with_ticket(SIGN_IN, &token)), expires_at: Moment(expires_at) })
+}
+
+/// Makes a ticket for a member. Its token, and when it ends.
+pub(super) fn mint(context: &mut Context<'_, '_>, member: Uuid, return_to: &str) -> Result<(String, Timestamp)> {
+    let (id, token) = (context.new_id(), token(PREFIX, context.ids()));
+    let expires_at = context.now().checked_add(GOOD_FOR).unwrap_or(Timestamp::MAX);
+    context.execute(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
+    context.execute(&INSERT, values![id, member, Value::Bytes(hash(&token)), expires_at, return_to])?;
+    Ok((token, expires_at))
+}
+
+/// Who a ticket signs in, and where it leads.
+#[derive(Debug)]
+pub(super) struct Admission {
+    /// Their organization.
+    pub(super) organization: Organization,
+    /// Who.
+    pub(super) member_id: Uuid,
+    /// What is known of them.
+    pub(super) member: Member,
+    /// A path of this service.
+    pub(super) return_to: String,
+}
+
+/// What a ticket is good for now; looking at it uses nothing up.
+pub(super) async fn look(service: &Service, ticket: &str) -> Result<Admission, Refusal> {
+    let (ticket, now) = (ticket.to_owned(), service.clock.now());
+    service.store.read(move |tx| find(tx, &ticket, now)).await
+}
+
+fn find(tx: &mut Transaction<'_>, ticket: &str, now: Timestamp) -> Result<Admission, Refusal> {
+    if !ticket.starts_with(PREFIX) {
+        return Err(Refusal::UsedLink);
+    }
+    let row = tx.row(&BY_TOKEN, &values![Value::Bytes(hash(ticket)), now])?.ok_or(Refusal::UsedLink)?;
+    let (Json(member), id, Json::<Settings>(settings)) = (row.get(1)?, row.get(2)?, row.get(3)?);
+    if let Some(barred) = standing::barred(&member, &settings) {
+        return Err(Refusal::Barred(barred, Some(id)));
+    }
+    let organization = Organization { id, settings };
+    Ok(Admission { organization, member_id: row.get(0)?, member, return_to: row.get(4)? })
+}
+
+/// Uses a ticket up and begins a session, in the place of the one that the browser had; of two who try at once, for one of them.
+/// The token of the session, and what the ticket was good for.
+pub(super) async fn redeem(service: &Service, ticket: &str, replaced: Option<String>) -> Result<(String, Admission), Refusal> {
+    let organization = look(service, ticket).await?.organization.id;
+    let (ticket, now, kit) = (ticket.to_owned(), service.clock.now(), service.kit.clone());
+    let burn = move |tx: &mut Transaction<'_>| {
+        let mut system = System { tx, now, kit: &kit, rung: BTreeSet::new() };
+        let locked = system.lock(organization, Touches::Stream)?.ok_or(Refusal::UsedLink)?;
+        let admission = find(system.tx, &ticket, now)?;
+        if let Some(replaced) = replaced {
+            session::end(system.tx, &replaced)?;
+        }
+        let access = Access::platform();
+        let mut context = Context::of_locked(system, locked, &access);
+        context.execute(&BURN, values![Value::Bytes(hash(&ticket))])?;
+        let session = session::begin(&mut context, admission.member_id)?;
+        Ok((session, admission))
+    };
+    service.store.write_for(Some(organization), store::WORK_LIMIT, burn).await
+}
+
+/// Removes tickets that have ended; true when there may be more of them.
+pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
+    Ok(tx.execute(&SWEEP, &values![now, SWEEP_BATCH])? >= u64::from(SWEEP_BATCH))
+}

@@ -1,0 +1,65 @@
+//! Forms: only those that a browser was given are taken from it.
+
+use reqwest::Method;
+
+use super::{Browser, ada, field, html, link, signed_in};
+use crate::support::{App, on_both};
+
+on_both! {
+    async fn a_link_is_used_by_the_form_of_the_browser_that_opened_it(app: App) {
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let (path, browser, other) = (link(&org, id).await, Browser::new(&app), Browser::new(&app));
+        let (page, foreign) = (browser.page(&path).await, field(&other.page(&path).await, "form"));
+        let (form, ticket) = (field(&page, "form"), field(&page, "ticket"));
+        let mut changed = form.clone();
+        changed.replace_range(..1, if form.starts_with('A') { "B" } else { "A" });
+        for fields in [
+            vec![("ticket", ticket.as_str())],
+            vec![("ticket", &ticket), ("form", "")],
+            vec![("ticket", &ticket), ("form", "x")],
+            vec![("ticket", &ticket), ("form", &changed)],
+            vec![("ticket", &ticket), ("form", &foreign)],
+            vec![("ticket", &ticket), ("form", &form), ("form", &form)],
+        ] {
+            let refused = browser.post("/sign-in", &fields).await;
+            assert_eq!(refused.status, 403, "{fields:?}");
+            html(&refused);
+        }
+        // Without its cookie, or with another's.
+        assert_eq!(Browser::new(&app).post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 403);
+        assert_eq!(other.post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 403);
+        // Whatever else is sent in a form's place.
+        for (kind, body) in [
+            ("application/json", "{}".to_owned()),
+            ("text/plain", format!("ticket={ticket}&form={form}")),
+            ("application/x-www-form-urlencoded", "&=%%%".to_owned()),
+            ("application/x-www-form-urlencoded", format!("form={form}&ticket={ticket}&x={}", "x".repeat(64 << 10))),
+        ] {
+            let refused = browser.send(browser.request(Method::POST, "/sign-in").header("content-type", kind).body(body)).await;
+            assert_eq!(refused.status, 403, "{kind}");
+            html(&refused);
+        }
+        // Another page of the same browser leaves the first one good, and nothing of all that has used the link up.
+        browser.page(&path).await;
+        assert_eq!(browser.post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 303);
+    }
+
+    async fn a_session_is_ended_by_its_own_form(app: App) {
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let (browser, other) = (signed_in(&org, id).await, signed_in(&org, id).await);
+        let form = field(&browser.page("/sign-out").await, "form");
+        let foreign = field(&other.page("/sign-out").await, "form");
+        let session = browser.cookie("vestibule_session").unwrap();
+        for forged in ["", "x", &foreign, &session] {
+            let refused = browser.post("/sign-out", &[("form", forged)]).await;
+            assert_eq!(refused.status, 403, "{forged}");
+            html(&refused);
+        }
+        assert_eq!(browser.post("/sign-out", &[]).await.status, 403);
+        assert!(browser.is_signed_in().await);
+        assert_eq!(browser.post("/sign-out", &[("form", &form)]).await.status, 303);
+        assert!(!browser.is_signed_in().await && other.is_signed_in().await);
+    }
+}

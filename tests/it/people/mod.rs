@@ -1,0 +1,179 @@
+//! How members sign in, stay signed in and leave (contract: People: signing in).
+
+mod forms;
+mod idp;
+mod links;
+mod pages;
+mod provider;
+mod sessions;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use engine::access::Permission;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+use strum::VariantArray;
+use uuid::Uuid;
+
+use crate::support::{Answer, App, Org, new_id};
+
+/// A browser without scripts, which keeps cookies and follows no redirect by itself.
+pub struct Browser {
+    http: Client,
+    base: String,
+    cookies: Mutex<BTreeMap<String, String>>,
+}
+
+impl Browser {
+    fn new(app: &App) -> Self {
+        Self::at(&app.base)
+    }
+
+    fn at(base: &str) -> Self {
+        let http = Client::builder().redirect(Policy::none()).build().unwrap();
+        Self { http, base: base.to_owned(), cookies: Mutex::default() }
+    }
+
+    /// Another browser with the same cookies.
+    fn copy(&self) -> Self {
+        Self { cookies: Mutex::new(self.cookies.lock().unwrap().clone()), ..Self::at(&self.base) }
+    }
+
+    fn cookie(&self, name: &str) -> Option<String> {
+        self.cookies.lock().unwrap().get(name).cloned()
+    }
+
+    fn set(&self, name: &str, value: &str) {
+        self.cookies.lock().unwrap().insert(name.to_owned(), value.to_owned());
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let cookies = self.cookies.lock().unwrap();
+        let line = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ");
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        if line.is_empty() { request } else { request.header("cookie", line) }
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Answer {
+        let answer = Answer::of(request).await;
+        for line in answer.headers.get_all("set-cookie") {
+            let line = line.to_str().unwrap();
+            let (name, value) = line.split(';').next().unwrap().split_once('=').unwrap();
+            if line.contains("Max-Age=0;") {
+                self.cookies.lock().unwrap().remove(name);
+            } else {
+                self.set(name, value);
+            }
+        }
+        answer
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        self.send(self.request(Method::GET, path)).await
+    }
+
+    async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let kind = "application/x-www-form-urlencoded";
+        self.send(self.request(Method::POST, path).header("content-type", kind).body(body)).await
+    }
+
+    /// The page at an address.
+    #[track_caller]
+    fn page(&self, path: &str) -> impl Future<Output = String> {
+        let caller = std::panic::Location::caller();
+        async move {
+            let answer = self.get(path).await;
+            assert_eq!(answer.status, 200, "{path} at {caller}: {}", answer.body);
+            html(&answer)
+        }
+    }
+
+    /// Opens a link and presses its button; where that leads.
+    async fn sign_in(&self, link: &str) -> String {
+        let page = self.page(link).await;
+        let answer = self.post("/sign-in", &[("form", &field(&page, "form")), ("ticket", &field(&page, "ticket"))]).await;
+        assert_eq!(answer.status, 303, "{}", answer.body);
+        answer.header("location").unwrap().to_owned()
+    }
+
+    /// Whether somebody is signed in.
+    async fn is_signed_in(&self) -> bool {
+        let page = self.page("/sign-in").await;
+        page.contains("You are signed in")
+    }
+}
+
+/// A page, which nobody keeps or frames, and nothing in which is from elsewhere.
+#[track_caller]
+fn html(answer: &Answer) -> String {
+    let html = answer.body.as_str().unwrap_or_else(|| panic!("no page: {}", answer.body)).to_owned();
+    for (name, value) in [
+        ("content-type", "text/html; charset=utf-8"),
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "same-origin"),
+    ] {
+        assert_eq!(answer.header(name), Some(value), "{name}");
+    }
+    let policy = answer.header("content-security-policy").unwrap();
+    for directive in ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"] {
+        assert!(policy.contains(directive), "{policy}");
+    }
+    assert!(!policy.contains("script-src") && !policy.contains("unsafe"), "{policy}");
+    assert!(!html.contains("<script") && !html.contains("style=") && !html.contains(" on"), "{html}");
+    assert_eq!(html.matches("<h1").count(), 1, "{html}");
+    html
+}
+
+/// The value of a hidden field.
+#[track_caller]
+fn field(page: &str, name: &str) -> String {
+    fields(page, name).into_iter().next().unwrap_or_else(|| panic!("no field {name}: {page}"))
+}
+
+/// The values of the hidden fields of a name.
+fn fields(page: &str, name: &str) -> Vec<String> {
+    let start = format!("name=\"{name}\" value=\"");
+    page.split(&start).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+/// What a member is put as.
+fn member(email: &str) -> Value {
+    json!({
+        "name": "Ada", "email": email, "permissions": Permission::VARIANTS, "propertyIds": null, "isActive": true,
+        "isTwoFactorEnrolled": true,
+    })
+}
+
+/// A new member.
+async fn ada(org: &Org<'_>) -> Uuid {
+    let id = new_id();
+    org.put(&format!("/members/{id}"), member("ada@example.com")).await;
+    id
+}
+
+/// What the platform is answered that wants a link for a member.
+async fn link_for(org: &Org<'_>, id: Uuid, body: Value) -> Answer {
+    org.app.platform().post(&org.path(&format!("/members/{id}/sign-in-links")), body).await
+}
+
+/// A link for a member, as the path of it.
+pub async fn link(org: &Org<'_>, id: Uuid) -> String {
+    path_of(&link_for(org, id, json!({})).await.data())
+}
+
+fn path_of(link: &Value) -> String {
+    let url = link["url"].as_str().unwrap();
+    url[url.find("/sign-in").unwrap()..].to_owned()
+}
+
+/// A browser in which a member is signed in.
+pub async fn signed_in(org: &Org<'_>, id: Uuid) -> Browser {
+    let browser = Browser::new(org.app);
+    browser.sign_in(&link(org, id).await).await;
+    browser
+}

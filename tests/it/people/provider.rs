@@ -1,0 +1,344 @@
+//! Signing in at the organization's OpenID provider.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::idp::{Idp, Manner, Signed};
+use super::{Browser, ada, field, fields, html, member};
+use crate::support::{Answer, App, new_id};
+
+/// A provider, and a server that knows it on either database.
+async fn apps(idp: &Idp, more: &[&str]) -> Vec<App> {
+    let flags = idp.flags();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    let mut apps = vec![App::on_sqlite(&flags).await];
+    apps.extend(App::on_postgres(&flags).await);
+    for app in &apps {
+        idp.goes_by(&app.clock);
+    }
+    apps
+}
+
+/// One that goes wrong is on SQLite alone: what differs has nothing to do with a database.
+async fn alone() -> (Idp, App) {
+    let idp = Idp::start().await;
+    let flags = idp.flags();
+    let app = App::on_sqlite(&flags.each_ref().map(String::as_str)).await;
+    idp.goes_by(&app.clock);
+    (idp, app)
+}
+
+fn callback(query: &[(String, String)]) -> String {
+    format!("/sign-in/callback?{}", form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish())
+}
+
+/// Off to the provider, which lets the browser in; the way back.
+async fn way_back(browser: &Browser, idp: &Idp, from: &str) -> Vec<(String, String)> {
+    let off = browser.get(from).await;
+    assert_eq!(off.status, 303, "{}", off.body);
+    assert_eq!(off.header("cache-control"), Some("no-store"));
+    idp.lets_in(off.header("location").unwrap())
+}
+
+/// Off and back.
+async fn through(browser: &Browser, idp: &Idp) -> Answer {
+    let back = way_back(browser, idp, "/sign-in/provider").await;
+    browser.get(&callback(&back)).await
+}
+
+#[track_caller]
+fn refused(answer: &Answer, status: u16, said: &str) {
+    assert_eq!(answer.status, status, "{}", answer.body);
+    let page = html(answer);
+    assert!(page.contains(said), "{page}");
+    assert!(answer.headers.get_all("set-cookie").iter().all(|line| !line.to_str().unwrap().contains("session=vs_")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_comes_in_by_the_address_that_is_vouched_for() {
+    let idp = Idp::start().await;
+    for app in apps(&idp, &[]).await {
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let browser = Browser::new(&app);
+        let page = browser.page("/sign-in?return_to=%2Fsign-in%3Freturn_to%3D%252Fconsole").await;
+        let way = page.split("href=\"").nth(1).unwrap().split('"').next().unwrap().replace("&#38;", "&");
+        for signed in [Signed::Rsa, Signed::EdDsa] {
+            idp.signs(signed);
+            idp.claims(json!({ "email": "ADA@Example.COM", "name": "somebody" }));
+            let back = way_back(&browser, &idp, &way).await;
+            let answer = browser.get(&callback(&back)).await;
+            assert_eq!((answer.status, answer.header("location")), (303, Some("/sign-in?return_to=%2Fconsole")), "{}", answer.body);
+            assert!(browser.is_signed_in().await);
+            assert_eq!(browser.cookie("vestibule_provider"), None);
+            // The way back leads back once.
+            refused(&browser.get(&callback(&back)).await, 403, "start again");
+        }
+        // Once a session each, of which the second replaced the first; nobody was made.
+        assert_eq!(app.query("select member_id from member_session", Vec::new(), |row| row.get::<uuid::Uuid>(0)).await, [id]);
+        assert_eq!(app.query("select count(*) from member", Vec::new(), |row| row.get::<i64>(0)).await, [1]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_a_member_of_several_organizations_chooses() {
+    let idp = Idp::start().await;
+    for app in apps(&idp, &[]).await {
+        let (one, two, closed, strict) = (
+            app.org_with(json!({ "name": "One" })).await,
+            app.org_with(json!({ "name": "Two" })).await,
+            app.org_with(json!({ "name": "Closed" })).await,
+            app.org_with(json!({ "name": "Strict", "isTwoFactorRequired": true })).await,
+        );
+        ada(&one).await;
+        let there = ada(&two).await;
+        let mut inactive = member("ada@example.com");
+        inactive["isActive"] = json!(false);
+        closed.put(&format!("/members/{}", new_id()), inactive).await;
+        let mut simple = member("ada@example.com");
+        simple["isTwoFactorEnrolled"] = json!(false);
+        strict.put(&format!("/members/{}", new_id()), simple).await;
+        let browser = Browser::new(&app);
+        let answer = through(&browser, &idp).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        assert!(!browser.is_signed_in().await);
+        let page = html(&answer);
+        assert!(page.contains("One") && page.contains("Two") && !page.contains("Closed") && !page.contains("Strict"), "{page}");
+        let (form, tickets) = (field(&page, "form"), fields(&page, "ticket"));
+        assert_eq!(tickets.len(), 2);
+        assert_eq!(Browser::new(&app).post("/sign-in", &[("form", &form), ("ticket", &tickets[1])]).await.status, 403);
+        let place = page.find("Two").unwrap();
+        let ticket = &fields(&page[..place], "ticket").pop().unwrap();
+        let answer = browser.post("/sign-in", &[("form", &form), ("ticket", ticket)]).await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/console")));
+        assert_eq!(app.query("select member_id from member_session", Vec::new(), |row| row.get::<uuid::Uuid>(0)).await, [there]);
+        assert_eq!(browser.post("/sign-in", &[("form", &form), ("ticket", ticket)]).await.status, 403);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_may_not_come_in_is_told_in_words() {
+    let (idp, app) = alone().await;
+    let browser = Browser::new(&app);
+    refused(&through(&browser, &idp).await, 403, "No account here");
+    let org = app.org().await;
+    let id = ada(&org).await;
+    for claims in [json!({ "email_verified": false }), json!({ "email_verified": null }), json!({ "email": null })] {
+        idp.claims(claims);
+        refused(&through(&browser, &idp).await, 403, "is not confirmed");
+    }
+    for (email, said) in [
+        ("ada@example.org", "No account here"),
+        ("äda@example.com", "No account here"),
+        ("ada@example.com\u{0}", "No account here"),
+        ("%", "No account here"),
+    ] {
+        idp.claims(json!({ "email": email }));
+        let answer = through(&browser, &idp).await;
+        assert!([403, 502].contains(&answer.status), "{email:?}: {}", answer.body);
+        assert!(html(&answer).contains(said) || email.contains('\u{0}'), "{email:?}");
+    }
+    idp.claims(json!({}));
+    let mut inactive = member("ada@example.com");
+    inactive["isActive"] = json!(false);
+    org.put(&format!("/members/{id}"), inactive).await;
+    refused(&through(&browser, &idp).await, 403, "switched off");
+    let mut simple = member("ada@example.com");
+    simple["isTwoFactorEnrolled"] = json!(false);
+    org.put(&format!("/members/{id}"), simple).await;
+    org.put("", json!({ "name": "Casa", "isTwoFactorRequired": true })).await;
+    refused(&through(&browser, &idp).await, 403, "Two-factor");
+    assert!(!browser.is_signed_in().await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_id_token_that_is_wrong_is_not_believed() {
+    let (idp, app) = alone().await;
+    ada(&app.org().await).await;
+    let browser = Browser::new(&app);
+    let now = app.clock.now().as_second();
+    for claims in [
+        json!({ "nonce": "another" }),
+        json!({ "nonce": null }),
+        json!({ "aud": "another" }),
+        json!({ "aud": ["vestibule", "another"] }),
+        json!({ "aud": [] }),
+        json!({ "iss": "https://evil.example" }),
+        json!({ "exp": now }),
+        json!({ "exp": now - 1 }),
+        json!({ "exp": null }),
+        json!({ "exp": "tomorrow" }),
+        json!({ "email_verified": { "no": "boolean" } }),
+    ] {
+        idp.claims(claims.clone());
+        let answer = through(&browser, &idp).await;
+        assert!([403, 502].contains(&answer.status), "{claims}: {}", answer.status);
+        refused(&answer, answer.status, "Sign-in is not available");
+    }
+    idp.claims(json!({}));
+    for signed in [Signed::Forged, Signed::Unknown, Signed::Shared, Signed::None] {
+        idp.signs(signed);
+        let answer = through(&browser, &idp).await;
+        assert!([403, 502].contains(&answer.status), "{signed:?}: {}", answer.status);
+        refused(&answer, answer.status, "Sign-in is not available");
+    }
+    assert!(!browser.is_signed_in().await);
+    idp.signs(Signed::Rsa);
+    assert_eq!(through(&browser, &idp).await.status, 303);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_key_of_the_provider_is_asked_for() {
+    let (idp, app) = alone().await;
+    ada(&app.org().await).await;
+    let browser = Browser::new(&app);
+    assert_eq!(through(&browser, &idp).await.status, 303);
+    assert_eq!(idp.asked(), ["discovery", "keys", "token"]);
+    assert_eq!(through(&browser, &idp).await.status, 303);
+    assert_eq!(idp.asked(), ["token"]);
+    idp.signs(Signed::Unknown);
+    idp.shows_all_keys();
+    app.clock.advance(Duration::from_secs(31));
+    assert_eq!(through(&browser, &idp).await.status, 303);
+    assert_eq!(idp.asked(), ["token", "discovery", "keys"]);
+    app.clock.advance(Duration::from_secs(300));
+    assert_eq!(through(&browser, &idp).await.status, 303);
+    assert_eq!(idp.asked(), ["discovery", "keys", "token"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_way_back_is_for_the_browser_that_went() {
+    let (idp, app) = alone().await;
+    ada(&app.org().await).await;
+    let (browser, other) = (Browser::new(&app), Browser::new(&app));
+    let back = way_back(&browser, &idp, "/sign-in/provider").await;
+    // Somebody else's, where none is under way, and where another one is.
+    refused(&other.get(&callback(&back)).await, 403, "start again");
+    let own = other.get("/sign-in/provider").await;
+    let cookie = other.cookie("vestibule_provider").unwrap();
+    assert_eq!(own.status, 303);
+    refused(&other.get(&callback(&back)).await, 403, "start again");
+    idp.asked();
+    let state = &back[1].1;
+    for query in [
+        vec![("code", "the code")],
+        vec![("code", "the code"), ("state", "")],
+        vec![("code", "the code"), ("state", "x")],
+        vec![("code", "the code"), ("state", state), ("state", state)],
+        vec![("state", state)],
+        vec![("code", "the code"), ("state", state), ("iss", "https://evil.example")],
+    ] {
+        let browser = browser.copy();
+        let query: Vec<_> = query.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        refused(&browser.get(&callback(&query)).await, 403, "start again");
+        assert_eq!(browser.cookie("vestibule_provider"), None);
+    }
+    // What the provider is asked for hangs on a state that is right.
+    assert_eq!(idp.asked(), [""; 0]);
+    for forged in ["", ".", "x", "x.y", &cookie[..20], &format!("{cookie}é")] {
+        let browser = Browser::new(&app);
+        browser.set("vestibule_provider", forged);
+        let raw = browser.request(reqwest::Method::GET, &callback(&back));
+        refused(&browser.send(raw).await, 403, "start again");
+    }
+    let denied = vec![("error".to_owned(), "access_denied<script>\n".to_owned()), back[1].clone()];
+    refused(&browser.copy().get(&callback(&denied)).await, 403, "were not signed in");
+    let wrong = vec![("code".to_owned(), "another".to_owned()), back[1].clone()];
+    refused(&browser.copy().get(&callback(&wrong)).await, 403, "were not signed in");
+    let back = way_back(&browser, &idp, "/sign-in/provider?return_to=%2F%2Fevil.example").await;
+    let named = [back, vec![("iss".to_owned(), idp.issuer.clone())]].concat();
+    let answer = browser.get(&callback(&named)).await;
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/console")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_that_does_not_answer_as_it_should_is_a_page() {
+    let (idp, app) = alone().await;
+    ada(&app.org().await).await;
+    let browser = Browser::new(&app);
+    let proper = || Manner::Proper;
+    let bad = || {
+        [
+            Manner::Says(500, "<html>".into()),
+            Manner::Says(200, "{}".into()),
+            Manner::Says(200, "no JSON".into()),
+            Manner::Says(200, "[".repeat(100_000)),
+            Manner::Says(400, "{\"error\": \"<b>\\u0000\"}".into()),
+            Manner::Huge,
+            Manner::Away,
+        ]
+    };
+    let later = || app.clock.advance(Duration::from_secs(301));
+    for manner in bad() {
+        idp.answers(manner.clone(), proper(), proper());
+        refused(&browser.get("/sign-in/provider").await, 502, "Please try again");
+        // It is not asked again at once.
+        idp.asked();
+        refused(&browser.get("/sign-in/provider").await, 502, "Please try again");
+        assert_eq!(idp.asked(), [""; 0]);
+        later();
+    }
+    for manner in bad().into_iter().filter(|manner| *manner != Manner::Says(200, "{}".into())) {
+        idp.answers(proper(), manner, proper());
+        refused(&browser.get("/sign-in/provider").await, 502, "Please try again");
+        later();
+    }
+    for manner in bad() {
+        idp.answers(proper(), proper(), manner.clone());
+        let answer = through(&browser, &idp).await;
+        assert!([403, 502].contains(&answer.status), "{manner:?}: {}", answer.status);
+        html(&answer);
+    }
+    for metadata in [
+        json!({ "issuer": "https://evil.example" }),
+        json!({ "authorization_endpoint": "http://evil.example/authorize" }),
+        json!({ "authorization_endpoint": "javascript:alert(1)" }),
+        json!({ "jwks_uri": "http://evil.example/keys" }),
+    ] {
+        idp.answers(proper(), proper(), proper());
+        idp.says_of_itself(metadata);
+        later();
+        refused(&browser.get("/sign-in/provider").await, 502, "Please try again");
+    }
+    for metadata in [json!({ "token_endpoint": "http://evil.example/token" }), json!({ "token_endpoint": "file:///etc/passwd" })] {
+        idp.says_of_itself(metadata);
+        later();
+        refused(&through(&browser, &idp).await, 502, "Please try again");
+    }
+    idp.says_of_itself(json!({}));
+    later();
+    assert_eq!(through(&browser, &idp).await.status, 303);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_that_never_answers_is_waited_for_ten_seconds() {
+    let (idp, app) = alone().await;
+    ada(&app.org().await).await;
+    let (browser, begun) = (Browser::new(&app), Instant::now());
+    let back = way_back(&browser, &idp, "/sign-in/provider").await;
+    idp.answers(Manner::Proper, Manner::Proper, Manner::Silent);
+    refused(&browser.get(&callback(&back)).await, 502, "Please try again");
+    idp.answers(Manner::Silent, Manner::Proper, Manner::Proper);
+    app.clock.advance(Duration::from_secs(301));
+    // However many come at once.
+    let many: Vec<Browser> = (0..40).map(|_| Browser::new(&app)).collect();
+    let answers = futures_util::future::join_all(many.iter().map(|browser| browser.get("/sign-in/provider"))).await;
+    for answer in answers {
+        refused(&answer, 502, "Please try again");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(26), "{:?}", begun.elapsed());
+    // Nothing else waits for it.
+    assert!(!browser.is_signed_in().await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_that_is_not_there_is_a_page() {
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let issuer = format!("--oidc-issuer=http://{}", unused.local_addr().unwrap());
+    drop(unused);
+    let app = App::on_sqlite(&[&issuer, "--oidc-client-id=x"]).await;
+    let browser = Browser::new(&app);
+    assert!(browser.page("/sign-in").await.contains("href=\"/sign-in/provider\""));
+    refused(&browser.get("/sign-in/provider").await, 502, "Please try again");
+}

@@ -1,0 +1,189 @@
+//! Sessions: how long they last, and what ends them.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::json;
+
+use super::{Browser, ada, field, html, link, member, signed_in};
+use crate::support::{App, on_both};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Until what is noted beside requests has been noted.
+async fn noted(app: &App) {
+    let wanted = app.clock.now();
+    for _ in 0..200 {
+        let used = app.query("select used_at from member_session", Vec::new(), |row| row.get::<jiff::Timestamp>(0)).await;
+        if used.iter().all(|used| *used == wanted) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the use of a session was not noted");
+}
+
+on_both! {
+    async fn use_prolongs_a_session_to_twelve_hours_at_the_most(app: App) {
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let browser = signed_in(&org, id).await;
+        let idle = signed_in(&org, id).await;
+        // One that is used goes on, one that is not ends after two hours.
+        app.clock.advance(HOUR * 2 - MINUTE);
+        assert!(browser.is_signed_in().await);
+        let used = async { app.query("select max(used_at) from member_session", Vec::new(), |row| row.get::<jiff::Timestamp>(0)).await[0] };
+        for _ in 0..200 {
+            if app.query("select max(used_at) from member_session", Vec::new(), |row| row.get::<jiff::Timestamp>(0)).await[0] == app.clock.now() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(used.await, app.clock.now());
+        app.clock.advance(MINUTE);
+        assert!(browser.is_signed_in().await);
+        assert!(!idle.is_signed_in().await);
+        app.server.sweep_once().await;
+        assert_eq!(app.query("select count(*) from member_session", Vec::new(), |row| row.get::<i64>(0)).await, [1]);
+        for _ in 0..10 {
+            app.clock.advance(HOUR - MINUTE);
+            assert!(browser.is_signed_in().await);
+            noted(&app).await;
+        }
+        // 11 h 50 min by now.
+        app.clock.advance(MINUTE * 10 - Duration::from_millis(1));
+        assert!(browser.is_signed_in().await);
+        noted(&app).await;
+        app.clock.advance(Duration::from_millis(1));
+        assert!(!browser.is_signed_in().await);
+        app.server.sweep_once().await;
+        assert_eq!(app.query("select count(*) from member_session", Vec::new(), |row| row.get::<i64>(0)).await, [0]);
+    }
+
+    async fn that_a_session_is_used_is_noted_once_a_minute(app: App) {
+        let org = app.org().await;
+        let browser = signed_in(&org, ada(&org).await).await;
+        let began = app.clock.now();
+        app.clock.advance(MINUTE - Duration::from_millis(1));
+        assert!(browser.is_signed_in().await);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(app.query("select used_at from member_session", Vec::new(), |row| row.get::<jiff::Timestamp>(0)).await, [began]);
+        app.clock.advance(Duration::from_millis(1));
+        assert!(browser.is_signed_in().await);
+        noted(&app).await;
+    }
+
+    async fn a_member_is_judged_at_every_request(app: App) {
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let browser = signed_in(&org, id).await;
+        let mut inactive = member("ada@example.com");
+        inactive["isActive"] = json!(false);
+        org.put(&format!("/members/{id}"), inactive).await;
+        assert!(!browser.is_signed_in().await);
+        // As they are now: who is active again is in again, as long as the session lasts.
+        org.put(&format!("/members/{id}"), member("ada@example.com")).await;
+        assert!(browser.is_signed_in().await);
+        let mut simple = member("ada@example.com");
+        simple["isTwoFactorEnrolled"] = json!(false);
+        org.put(&format!("/members/{id}"), simple).await;
+        assert!(browser.is_signed_in().await);
+        org.put("", json!({ "name": "Casa", "isTwoFactorRequired": true })).await;
+        assert!(!browser.is_signed_in().await);
+        org.put("", json!({ "name": "Casa", "isTwoFactorRequired": false })).await;
+        assert!(browser.is_signed_in().await);
+        app.platform().ok(Method::DELETE, &org.path(&format!("/members/{id}")), None).await;
+        assert!(!browser.is_signed_in().await);
+        // A member of the same id is another one.
+        org.put(&format!("/members/{id}"), member("ada@example.com")).await;
+        assert!(!browser.is_signed_in().await);
+        let browser = signed_in(&org, id).await;
+        app.platform().ok(Method::DELETE, &format!("/organizations/{}", org.id), None).await;
+        assert!(!browser.is_signed_in().await);
+    }
+
+    async fn signing_in_replaces_the_session_and_signing_out_ends_it(app: App) {
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let browser = signed_in(&org, id).await;
+        let old = browser.copy();
+        let first = browser.cookie("vestibule_session").unwrap();
+        browser.sign_in(&link(&org, id).await).await;
+        assert_ne!(browser.cookie("vestibule_session").unwrap(), first);
+        assert!(browser.is_signed_in().await && !old.is_signed_in().await);
+
+        let copy = browser.copy();
+        let page = browser.page("/sign-out").await;
+        let left = browser.post("/sign-out", &[("form", &field(&page, "form"))]).await;
+        assert_eq!((left.status, left.header("location")), (303, Some("/sign-out")));
+        assert_eq!(browser.cookie("vestibule_session"), None);
+        assert!(browser.page("/sign-out").await.contains("You are signed out"));
+        assert!(!copy.is_signed_in().await);
+        // There is nothing left to end.
+        assert_eq!(copy.post("/sign-out", &[]).await.status, 303);
+    }
+
+    async fn a_session_that_somebody_plants_is_none(app: App) {
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let browser = Browser::new(&app);
+        let planted = format!("vs_{}", "A".repeat(43));
+        browser.set("vestibule_session", &planted);
+        assert!(!browser.is_signed_in().await);
+        browser.sign_in(&link(&org, id).await).await;
+        assert_ne!(browser.cookie("vestibule_session").unwrap(), planted);
+        let good = browser.cookie("vestibule_session").unwrap();
+        for line in [
+            format!("vestibule_session={good}; vestibule_session={planted}"),
+            format!("vestibule_session={planted}; vestibule_session={good}"),
+            format!("vestibule_session={good}x"),
+            format!("vestibule_session=\"{good}\""),
+            "vestibule_session".into(),
+            "vestibule_session=".into(),
+            "=;;;=,".into(),
+            format!("vestibule_session={}", "vs_".repeat(2_000)),
+            "vestibule_forms=x; vestibule_provider=.".into(),
+        ] {
+            for path in ["/sign-in", "/sign-out", "/sign-in?ticket=st_x", "/sign-in/callback?state=x&code=y"] {
+                let answer = browser.send(browser.http.get(format!("{}{path}", app.base)).header("cookie", &line)).await;
+                assert!(answer.status < 500 && !html(&answer).contains("Ada"), "{line}: {}", answer.status);
+            }
+        }
+        let raw = browser.http.get(format!("{}/sign-in", app.base)).header("cookie", http::HeaderValue::from_bytes(b"vestibule_session=\xff\xfe").unwrap());
+        assert_eq!(browser.send(raw).await.status, 200);
+    }
+
+    async fn only_hashes_of_secrets_are_stored(app: App) {
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let browser = signed_in(&org, id).await;
+        let unused = link(&org, id).await;
+        for (table, secret) in [
+            ("member_session", browser.cookie("vestibule_session").unwrap()),
+            ("sign_in_ticket", unused.split_once('=').unwrap().1.to_owned()),
+        ] {
+            let stored = app.query(format!("select token_hash from {table}"), Vec::new(), |row| row.get::<Vec<u8>>(0)).await;
+            assert_eq!(stored, [engine::access::hash(&secret)], "{table}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_signed_in_at_one_node_is_at_the_other() {
+    let Some(app) = App::on_postgres(&[]).await else { return };
+    let other = app.second_node(&[]).await;
+    let org = app.org().await;
+    let id = ada(&org).await;
+    // The link is opened at one node, its button pressed at the other.
+    let (path, browser) = (link(&org, id).await, Browser::new(&app));
+    let page = browser.page(&path).await;
+    let there = Browser { base: other.base.clone(), ..browser.copy() };
+    let answer = there.post("/sign-in", &[("form", &field(&page, "form")), ("ticket", &field(&page, "ticket"))]).await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    let here = Browser { base: app.base.clone(), ..there.copy() };
+    assert!(here.is_signed_in().await && there.is_signed_in().await);
+    let page = here.page("/sign-out").await;
+    assert_eq!(there.copy().post("/sign-out", &[("form", &field(&page, "form"))]).await.status, 303);
+    assert!(!here.is_signed_in().await && !there.is_signed_in().await);
+}
