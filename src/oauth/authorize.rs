@@ -139,7 +139,9 @@ impl Visit {
 
     /// The client and the way back to it, or what is shown instead.
     pub(super) async fn way(&self) -> Result<Result<Way, Response>, Error> {
-        let Some(id) = self.parameters.get("client_id").and_then(ClientId::parse) else { return Ok(Err(self.problem(Problem::Client, ""))) };
+        let Some(id) = self.parameters.get("client_id").and_then(ClientId::parse) else {
+            return Ok(Err(self.problem(Problem::Client, "")));
+        };
         let (now, named) = (self.service.clock.now(), id.clone());
         let found = self.service.store.read(move |tx| Client::find(tx, &named)).await?;
         let client = match (&id, &self.signed_in) {

@@ -140,7 +140,8 @@ mod tests {
     fn a_document_speaks_for_its_own_address_alone() {
         let url = Url::parse("https://app.example/client.json").unwrap();
         let document = |client_id: &str, method: &str| {
-            let document = json!({ "client_id": client_id, "redirect_uris": ["https://app.example/cb"], "token_endpoint_auth_method": method });
+            let document =
+                json!({ "client_id": client_id, "redirect_uris": ["https://app.example/cb"], "token_endpoint_auth_method": method });
             said(document.to_string().as_bytes(), &url)
         };
         assert!(document(url.as_str(), "none").is_ok());

@@ -43,7 +43,12 @@ const fn unfit(description: &'static str) -> Refusal {
 impl Metadata {
     /// Reads a JSON object.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Refusal> {
-        serde_json::from_slice(bytes).map_err(|_| unfit("The metadata must be a JSON object with fields of the right types."))
+        let wrong = unfit("The metadata must be a JSON object with fields of the right types.");
+        // A list of values would be read as the fields in their order.
+        if bytes.trim_ascii_start().first() != Some(&b'{') {
+            return Err(wrong);
+        }
+        serde_json::from_slice(bytes).map_err(|_| wrong)
     }
 
     /// How the client shows who it is; by a secret in the header where it does not say (RFC 7591, section 2).
@@ -135,7 +140,16 @@ mod tests {
         for method in ["private_key_jwt", "client_secret_jwt", "", "NONE"] {
             assert!(read(&json!({ "token_endpoint_auth_method": method })).method().is_err(), "{method}");
         }
-        for text in ["", "[]", "null", "{", r#"{"redirect_uris":"x"}"#, r#"{"client_name":5}"#, r#"{"client_name":"a","client_name":"b"}"#, "\u{feff}{}"] {
+        for text in [
+            "",
+            "[]",
+            "null",
+            "{",
+            r#"{"redirect_uris":"x"}"#,
+            r#"{"client_name":5}"#,
+            r#"{"client_name":"a","client_name":"b"}"#,
+            "\u{feff}{}",
+        ] {
             assert_eq!(Metadata::read(text.as_bytes()).unwrap_err().code, Code::InvalidClientMetadata, "{text}");
         }
     }

@@ -114,7 +114,8 @@ async fn properties(service: &Service, words: &Words, signed_in: &SignedIn) -> R
     let Some(ids) = signed_in.member.property_ids.clone() else { return Ok(words.every_property.to_owned()) };
     let (count, organization) = (ids.len(), signed_in.organization.id);
     let rows = service.store.read_for(Some(organization), move |tx| tx.rows(&PROPERTIES, &values![organization, ids, NAMED])).await?;
-    let names: Vec<String> = rows.iter().map(|row| row.get(0).map(|Json::<Named>(property)| property.name)).collect::<store::Result<_>>()?;
+    let names: Vec<String> =
+        rows.iter().map(|row| row.get(0).map(|Json::<Named>(property)| property.name)).collect::<store::Result<_>>()?;
     let listed = names.join(", ");
     Ok(match count - names.len() {
         _ if names.is_empty() => words.no_property.to_owned(),

@@ -150,7 +150,8 @@ mod tests {
 
     #[test]
     fn an_address_that_may_be_none_is_none_even_if_it_was_named() {
-        for uri in ["http://app.example/cb", "javascript:alert(1)", "data:text/html,x", "app:/cb", "file:///etc/passwd", "//x.example", ""] {
+        for uri in ["http://app.example/cb", "javascript:alert(1)", "data:text/html,x", "app:/cb", "file:///etc/passwd", "//x.example", ""]
+        {
             assert_eq!(chosen(&[uri.to_owned()], Some(uri)), Err(Wrong::Foreign), "{uri}");
             assert_eq!(chosen(&[uri.to_owned()], None), Err(Wrong::Missing), "{uri}");
         }
@@ -183,15 +184,46 @@ mod tests {
     fn a_query_is_kept() {
         let added = [("code", "a b"), ("iss", "https://x.example")];
         let tail = "code=a+b&iss=https%3A%2F%2Fx.example";
-        for (uri, begins) in [("https://a/cb", "https://a/cb?"), ("https://a/cb?", "https://a/cb?"), ("https://a/cb?x=%20y", "https://a/cb?x=%20y&")] {
+        for (uri, begins) in
+            [("https://a/cb", "https://a/cb?"), ("https://a/cb?", "https://a/cb?"), ("https://a/cb?x=%20y", "https://a/cb?x=%20y&")]
+        {
             assert_eq!(with(uri, &added), format!("{begins}{tail}"));
         }
     }
 
     fn tricky() -> impl Strategy<Value = String> {
         let piece = proptest::sample::select(vec![
-            "https://", "http://", "https:", "com.example.app:", "127.0.0.1", "localhost", "[::1]", "app.example", "evil.example", "/", "//",
-            "\\", "@", ":", "80", "?", "#", "%2f", "%5c", "%00", ".", "..", "cb", " ", "\t", "\n", ";", ",", "'", "é", "javascript:",
+            "https://",
+            "http://",
+            "https:",
+            "com.example.app:",
+            "127.0.0.1",
+            "localhost",
+            "[::1]",
+            "app.example",
+            "evil.example",
+            "/",
+            "//",
+            "\\",
+            "@",
+            ":",
+            "80",
+            "?",
+            "#",
+            "%2f",
+            "%5c",
+            "%00",
+            ".",
+            "..",
+            "cb",
+            " ",
+            "\t",
+            "\n",
+            ";",
+            ",",
+            "'",
+            "é",
+            "javascript:",
         ]);
         proptest::collection::vec(piece, 0..9).prop_map(|pieces| pieces.concat())
     }

@@ -83,7 +83,9 @@ async fn registered(service: &Arc<Service>, headers: &HeaderMap, body: Body, pee
     let method = metadata.method()?;
     let about = metadata.strictly()?;
     let taken = service.kit.part::<Registrations>().map_or(Ok(()), |registrations| registrations.take(peer, service.clock.elapsed()));
-    taken.map_err(|seconds| Refusal::too_often("Too many clients have been registered from this address; wait as Retry-After says.", seconds))?;
+    taken.map_err(|seconds| {
+        Refusal::too_often("Too many clients have been registered from this address; wait as Retry-After says.", seconds)
+    })?;
     let now = service.clock.now();
     let id = service.kit.ids.uuid(now);
     let secret = (method != Method::None).then(|| new_secret(&service.kit.ids));

@@ -54,12 +54,16 @@ async fn answer(service: &Arc<Service>, headers: &HeaderMap, body: Body, asked: 
     let client = authenticated(service, headers, &parameters, asked).await?;
     let token = parameters.get("token").ok_or(Refusal::request("token is missing."))?;
     let (hash, is_refresh, app) = (access::hash(token), token.starts_with(refresh::PREFIX), client.app);
-    let organization =
-        if is_refresh { refresh_owner(service, &hash).await? } else { owner(service, &OF_ACCESS_TOKEN, &hash).await? };
+    let organization = if is_refresh { refresh_owner(service, &hash).await? } else { owner(service, &OF_ACCESS_TOKEN, &hash).await? };
     let Some(organization) = organization else { return Ok(()) };
-    let ended = grant::within(service, organization, move |context| {
-        if is_refresh { end_grant(context, &hash, app) } else { end_token(context, hash, app) }
-    });
+    let ended =
+        grant::within(
+            service,
+            organization,
+            move |context| {
+                if is_refresh { end_grant(context, &hash, app) } else { end_token(context, hash, app) }
+            },
+        );
     match ended.await {
         Ok(true) => Ok(()),
         Ok(false) => Err(Refusal::grant("The token was made for another client.")),

@@ -83,7 +83,9 @@ mod tests {
     fn names_are_those_of_permissions_and_nothing_else() {
         assert_eq!(Scopes::asked(None).unwrap().to_string().split(' ').count(), 11);
         assert_eq!(Scopes::parse("view_tasks view_properties view_tasks").unwrap().to_string(), "view_properties view_tasks");
-        for wrong in ["", " ", "view_tasks ", "view_tasks  view_guides", "view_everything", "VIEW_TASKS", "view_tasks,view_guides", "openid"] {
+        for wrong in
+            ["", " ", "view_tasks ", "view_tasks  view_guides", "view_everything", "VIEW_TASKS", "view_tasks,view_guides", "openid"]
+        {
             assert_eq!(Scopes::parse(wrong).unwrap_err().code, Code::InvalidScope, "{wrong:?}");
         }
     }

@@ -34,7 +34,16 @@ impl Chapter {
     /// A chapter that brings nothing yet.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        Self { name, operations: Vec::new, statements: Vec::new, erased: &[], summaries: &[], routes: None, open_routes: None, lists: |_| {} }
+        Self {
+            name,
+            operations: Vec::new,
+            statements: Vec::new,
+            erased: &[],
+            summaries: &[],
+            routes: None,
+            open_routes: None,
+            lists: |_| {},
+        }
     }
 }
 

@@ -123,7 +123,8 @@ pub fn is_redirect_uri(text: &str) -> bool {
     }
     let Ok(url) = Url::parse(text) else { return false };
     let begins = |prefix: &str| text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
-    let host_is_plain = url.host_str().is_some_and(|host| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte)));
+    let host_is_plain =
+        url.host_str().is_some_and(|host| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte)));
     let is_nobodys = !text.split(['/', '?']).nth(2).unwrap_or_default().contains('@');
     match url.scheme() {
         "https" => begins("https://") && host_is_plain && is_nobodys,

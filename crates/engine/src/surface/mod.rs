@@ -10,5 +10,7 @@ mod router;
 mod tools;
 
 pub use observe::{Metrics, Served};
-pub use router::{Others, PathParams, Peer, RequestId, not_found, note, query, readable, refuse, refuse_as, request_for, request_id, router};
+pub use router::{
+    Others, PathParams, Peer, RequestId, not_found, note, query, readable, refuse, refuse_as, request_for, request_id, router,
+};
 pub use tools::describe_all as tools;
