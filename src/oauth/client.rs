@@ -21,7 +21,7 @@ store::statements! {
     /// An app by the address of its document.
     BY_DOCUMENT = "select id, document_url, idle_since, secret_hash, replaced_hash, replaced_until, doc from oauth_app where document_url = ?1";
     /// Holds an app where it is until the transaction ends.
-    HOLD = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2 for key share";
+    HOLD = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2 and o.erased_at is null for key share";
 }
 
 /// Bytes of the address of a metadata document.

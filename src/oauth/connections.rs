@@ -35,7 +35,7 @@ store::statements! {
     GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant where organization_id = ?1 and exchanged_at is not null
         and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4) order by exchanged_at, id";
     /// The app that a document describes. Apps belong to no organization.
-    APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1 where a.document_url = ?2";
+    APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1 where a.document_url = ?2 and o.erased_at is null";
 }
 
 /// As those of other lists for administration.

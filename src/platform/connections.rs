@@ -35,7 +35,7 @@ store::statements! {
     DELETE_GRANTS = "delete from oauth_grant where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
     /// Notes of an app that came by itself since when this organization allows it nothing more.
     NOTE_END = "update oauth_app set idle_since = ?3 where id = ?2 and idle_since is not null
-        and exists (select 1 from organization where id = ?1)";
+        and exists (select 1 from organization o where o.id = ?1 and o.erased_at is null)";
     /// Ends every token of a member, whichever app has it.
     DELETE_TOKENS_OF_MEMBER = "delete from access_token where organization_id = ?1 and member_id = ?2";
     /// Ends what a member has allowed, whichever app.
