@@ -24,6 +24,12 @@ pub(super) struct Metadata {
     response_types: Option<Vec<String>>,
 }
 
+/// Whether a character has what follows it written in another direction (Unicode Standard Annex 9, section 2): a name with such a one
+/// could make what stands around it read as something else.
+const fn turns(letter: char) -> bool {
+    matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// How a client shows who it is (RFC 7591, section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::AsRefStr, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
@@ -88,8 +94,8 @@ impl Metadata {
             return Err(unfit("There is the grant type authorization_code alone, with the response type code."));
         }
         let name = self.client_name.unwrap_or_default();
-        if name.chars().count() > LONGEST_NAME || name.contains(char::is_control) {
-            return Err(unfit("client_name has at most 200 characters, none of them a control character."));
+        if name.chars().count() > LONGEST_NAME || name.contains(|letter: char| letter.is_control() || turns(letter)) {
+            return Err(unfit("client_name has at most 200 characters, none of them a control character or a change of direction."));
         }
         Ok(OauthApp { name, redirect_uris: self.redirect_uris, fetched_at: None })
     }
@@ -132,6 +138,7 @@ mod tests {
             (json!({ "redirect_uris": [format!("https://a.example/{}", "a".repeat(2_000))] }), Code::InvalidRedirectUri),
             (json!({ "redirect_uris": [uri], "client_name": "a".repeat(201) }), Code::InvalidClientMetadata),
             (json!({ "redirect_uris": [uri], "client_name": "a\u{0}" }), Code::InvalidClientMetadata),
+            (json!({ "redirect_uris": [uri], "client_name": "a\u{202e}b" }), Code::InvalidClientMetadata),
             (json!({ "redirect_uris": [uri], "grant_types": ["implicit"] }), Code::InvalidClientMetadata),
             (json!({ "redirect_uris": [uri], "response_types": ["token"] }), Code::InvalidClientMetadata),
         ] {

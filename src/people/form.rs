@@ -8,11 +8,12 @@ use std::time::Duration;
 use axum::body::Body;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::digest::Key;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::{BodyExt as _, Limited};
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 
 /// How long a browser may take to send a form.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -31,11 +32,12 @@ pub(super) fn is_derived(sent: &str, secret: &str, purpose: &str) -> bool {
     URL_SAFE_NO_PAD.decode(sent).is_ok_and(|bytes| mac(secret, purpose).verify_slice(&bytes).is_ok())
 }
 
+/// HMAC-SHA256 (RFC 2104) under a key that is made of the secret: not by the hash alone, because that is stored of some.
 fn mac(secret: &str, purpose: &str) -> Hmac<Sha256> {
-    // A key of any length does.
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap_or_else(|_| Hmac::new(&Default::default()));
-    mac.update(purpose.as_bytes());
-    mac
+    let mut key = Key::<Hmac<Sha256>>::default();
+    let digest = Sha256::new().chain_update("forms of ").chain_update(secret).finalize();
+    key[..digest.len()].copy_from_slice(&digest);
+    Hmac::new(&key).chain_update(purpose)
 }
 
 /// The fields of a form (`application/x-www-form-urlencoded`, at most 64 KiB, sent within 30 s); nothing where the body is no such
@@ -53,6 +55,7 @@ pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, S
 }
 
 /// The one value of a name, among the fields of a form or a query; nothing where there are two.
+#[must_use]
 pub fn sent<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
     let mut values = fields.iter().filter(|(field, _)| field == name).map(|(_, value)| value.as_str());
     let value = values.next()?;

@@ -52,6 +52,10 @@ pub(super) fn found(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Me
 
 /// Where somebody may be signed in, by a mail address that is theirs, whichever way its letters are written.
 pub(super) async fn of_address(service: &Service, email: &str) -> Result<Vec<Membership>, Refusal> {
+    if email.contains('\0') {
+        // No text in a database holds one.
+        return Err(Refusal::NoMember);
+    }
     let key = email.to_ascii_lowercase();
     let read = move |tx: &mut Transaction<'_>| tx.rows(&BY_EMAIL, &values![key, MOST])?.iter().map(Membership::from_row).collect();
     let all: Vec<Membership> = service.store.read(read).await?;

@@ -43,7 +43,7 @@ struct TicketPage<'p> {
 pub(super) fn ticket(visit: &Visit, ticket: &str, admission: &Admission) -> Response {
     let forms = visit.forms();
     let template = TicketPage {
-        frame: frame(visit, visit.words.sign_in, None),
+        frame: frame(visit, visit.words.sign_in),
         person: Person::of(&admission.organization, &admission.member),
         action: address(&visit.service, SIGN_IN),
         ticket,
@@ -75,7 +75,7 @@ pub(super) fn choose(visit: &Visit, memberships: &[Membership], tickets: Vec<Str
     let choices = memberships.iter().zip(tickets);
     let choices = choices.map(|(one, ticket)| Choice { organization: &one.organization.settings.name, name: called(&one.member), ticket });
     let template = ChoosePage {
-        frame: frame(visit, visit.words.choose.0, None),
+        frame: frame(visit, visit.words.choose.0),
         choices: choices.collect(),
         action: address(&visit.service, SIGN_IN),
         form: forms.token(),
@@ -94,7 +94,7 @@ struct WaysPage<'p> {
 /// How people come in, for who comes without a ticket.
 pub(super) fn ways(visit: &Visit, has_provider: bool) -> Response {
     let provider = has_provider.then(|| address(&visit.service, &returning(place::TO_PROVIDER, visit.return_to())));
-    let template = WaysPage { frame: frame(visit, visit.words.sign_in, None), provider };
+    let template = WaysPage { frame: frame(visit, visit.words.sign_in), provider };
     page(200, rendered(&template), visit.language, &[])
 }
 
@@ -112,7 +112,7 @@ struct SignedInPage<'p> {
 /// Who is signed in, for who comes without a ticket.
 pub(super) fn signed_in(visit: &Visit, signed_in: &SignedIn) -> Response {
     let template = SignedInPage {
-        frame: frame(visit, visit.words.signed_in, None),
+        frame: frame(visit, visit.words.signed_in),
         person: Person::of(&signed_in.organization, &signed_in.member),
         go_on: visit.return_to().map(|path| address(&visit.service, path)),
         sign_out: address(&visit.service, SIGN_OUT),
@@ -133,7 +133,7 @@ struct SignOutPage<'p> {
 /// Whether to sign out.
 pub(super) fn sign_out(visit: &Visit, signed_in: &SignedIn) -> Response {
     let template = SignOutPage {
-        frame: frame(visit, visit.words.sign_out_now.0, None),
+        frame: frame(visit, visit.words.sign_out_now.0),
         person: Person::of(&signed_in.organization, &signed_in.member),
         action: address(&visit.service, SIGN_OUT),
         form: signed_in.form_token(),
@@ -162,10 +162,11 @@ pub(super) fn refusal(visit: &Visit, refusal: &Refusal) -> Response {
 
 fn notice(visit: &Visit, status: u16, notice: Notice) -> Response {
     let to_sign_in = address(&visit.service, &returning(SIGN_IN, visit.return_to()));
-    let template = NoticePage { frame: frame(visit, notice.0, None), notice, to_sign_in };
+    let template = NoticePage { frame: frame(visit, notice.0), notice, to_sign_in };
     page(status, rendered(&template), visit.language, &[])
 }
 
-fn frame<'f>(visit: &Visit, title: &'f str, signed_in: Option<&'f SignedIn>) -> Frame<'f> {
-    Frame::new(&visit.service, visit.language, title, signed_in)
+/// What stands around these pages. They say in themselves who is signed in.
+fn frame<'f>(visit: &Visit, title: &'f str) -> Frame<'f> {
+    Frame::new(&visit.service, visit.language, title, None)
 }

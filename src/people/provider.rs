@@ -27,6 +27,8 @@ use super::refusal::Refusal;
 
 /// How long the provider may take for all that is asked of it at once.
 const DEADLINE: Duration = Duration::from_secs(10);
+/// How long of that it may take to say what it is: less, so that of those who wait for it at the same time none begins anew.
+const INTRODUCTION: Duration = Duration::from_secs(7);
 /// 1 MiB: the greatest answer that is read.
 const ANSWER_LIMIT: usize = 1 << 20;
 /// How the service introduces itself to the provider.
@@ -37,7 +39,7 @@ const KEPT_FOR: Duration = Duration::from_secs(300);
 const ASKED_AGAIN: Duration = Duration::from_secs(30);
 /// How long a provider that did not answer is not asked again, so that not everybody waits for it.
 const PAUSE: Duration = Duration::from_secs(3);
-/// Sign-ins that may be at the provider at once.
+/// Codes that may be at the provider at once.
 const AT_ONCE: usize = 32;
 
 /// A client of the provider, as far as its endpoints are known.
@@ -90,7 +92,7 @@ impl std::error::Error for Unheard {}
 
 /// What the provider answers a browser that it sends back.
 pub(super) struct Answer<'a> {
-    /// Where to it sends it back: as it was asked.
+    /// Where it sends it back to, as it was asked.
     pub(super) redirect: &'a str,
     /// What the sign-in is bound to.
     pub(super) secret: &'a str,
@@ -141,7 +143,7 @@ impl Provider {
                 .url();
             if self.line.carries(&url) { Ok(url) } else { Err(down("its authorization endpoint is not https")) }
         };
-        self.in_time(asked).await
+        in_time(DEADLINE, asked).await
     }
 
     /// The mail address that the provider vouches for, of whoever comes back with a code.
@@ -157,33 +159,18 @@ impl Provider {
                 error => down(innermost(&error)),
             })?;
             let token = tokens.id_token().ok_or_else(|| Refusal::Disbelieved("there is none".into()))?;
-            match self.vouched(clock, &client, token, &nonce(secret)) {
+            let found = match vouched(clock, &client, token, &nonce(secret)) {
                 Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey)) => {
                     // It may have another key by now.
                     let metadata = self.metadata(clock, ASKED_AGAIN).await?;
-                    let client = self.client(&metadata, redirect)?;
-                    self.vouched(clock, &client, token, &nonce(secret)).map_err(|error| Refusal::Disbelieved(innermost(&error).to_string()))
+                    vouched(clock, &self.client(&metadata, redirect)?, token, &nonce(secret))
                 }
-                other => other.map_err(|error| Refusal::Disbelieved(innermost(&error).to_string())),
-            }?
-            .ok_or(Refusal::Unverified)
+                found => found,
+            };
+            found.map_err(|error| Refusal::Disbelieved(innermost(&error).to_string()))?.ok_or(Refusal::Unverified)
         };
-        self.in_time(asked).await
-    }
-
-    /// The mail address that an ID token vouches for (Core 1.0, 3.1.3.7 and 5.1), where it can be believed.
-    fn vouched(&self, clock: &Clock, client: &Oidc, token: &CoreIdToken, nonce: &Nonce) -> Result<Option<String>, ClaimsVerificationError> {
-        let now = || chrono::DateTime::from_timestamp_millis(clock.now().as_millisecond()).unwrap_or_default();
-        let verifier = client.id_token_verifier().set_time_fn(now);
-        let claims = token.claims(&verifier, nonce)?;
-        let is_verified = claims.email_verified() == Some(true);
-        Ok(claims.email().filter(|_| is_verified).map(|email| email.as_str().to_owned()))
-    }
-
-    /// What a sign-in comes to, with a place among those that go on and within the deadline.
-    async fn in_time<T>(&self, asked: impl Future<Output = Result<T, Refusal>>) -> Result<T, Refusal> {
         let _place = self.places.try_acquire().map_err(|_| down("too many sign-ins wait for it"))?;
-        tokio::time::timeout(DEADLINE, asked).await.unwrap_or_else(|_| Err(down("timed out")))
+        in_time(DEADLINE, asked).await
     }
 
     /// What the provider says of itself, no older than this.
@@ -196,16 +183,18 @@ impl Provider {
         if known.silent_since.is_some_and(|since| is_within(since, PAUSE)) {
             return Err(down("it did not answer a moment ago"));
         }
-        // Kept also where whoever asks is gone before there is an answer.
-        known.silent_since = Some(clock.elapsed());
-        let discovered = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.line).await;
-        let mut metadata = discovered.map_err(|error: DiscoveryError<Unheard>| down(innermost(&error)))?;
+        let asked = async {
+            let discovered = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.line).await;
+            discovered.map_err(|error: DiscoveryError<Unheard>| down(innermost(&error)))
+        };
+        let discovered = in_time(INTRODUCTION, asked).await;
+        known.silent_since = discovered.is_err().then(|| clock.elapsed());
+        let metadata = discovered?;
         // With keys of its own: no shared secret, and not unsigned (Core 1.0, 3.1.3.7: RS256 is what all have).
         let is_of_key = |one: &CoreJwsSigningAlgorithm| !one.uses_shared_secret() && *one != CoreJwsSigningAlgorithm::None;
         let algorithms = metadata.id_token_signing_alg_values_supported().iter().filter(|one| is_of_key(one)).cloned().collect();
-        metadata = metadata.set_id_token_signing_alg_values_supported(algorithms);
-        let metadata = Arc::new(metadata);
-        *known = Known { said: Some((clock.elapsed(), metadata.clone())), silent_since: None };
+        let metadata = Arc::new(metadata.set_id_token_signing_alg_values_supported(algorithms));
+        known.said = Some((clock.elapsed(), metadata.clone()));
         Ok(metadata)
     }
 
@@ -266,6 +255,20 @@ fn nonce(secret: &str) -> Nonce {
 /// 43 characters, as many as there have to be (RFC 7636, 4.1).
 fn verifier(secret: &str) -> String {
     derived(secret, "verifier")
+}
+
+/// The mail address that an ID token vouches for (Core 1.0, 3.1.3.7 and 5.1), where it can be believed.
+fn vouched(clock: &Clock, client: &Oidc, token: &CoreIdToken, nonce: &Nonce) -> Result<Option<String>, ClaimsVerificationError> {
+    let now = || chrono::DateTime::from_timestamp_millis(clock.now().as_millisecond()).unwrap_or_default();
+    let verifier = client.id_token_verifier().set_time_fn(now);
+    let claims = token.claims(&verifier, nonce)?;
+    let is_verified = claims.email_verified() == Some(true);
+    Ok(claims.email().filter(|_| is_verified).map(|email| email.as_str().to_owned()))
+}
+
+/// What comes of something within a deadline.
+async fn in_time<T>(deadline: Duration, asked: impl Future<Output = Result<T, Refusal>>) -> Result<T, Refusal> {
+    tokio::time::timeout(deadline, asked).await.unwrap_or_else(|_| Err(down("timed out")))
 }
 
 fn down(cause: impl std::fmt::Display) -> Refusal {

@@ -41,12 +41,17 @@ impl Refusal {
     /// The status of the page.
     pub(super) fn status(&self) -> u16 {
         match self {
-            Self::ForeignForm | Self::Barred(..) | Self::ProviderRefused(_) | Self::ProviderLost(_) => 403,
-            Self::Disbelieved(_) | Self::Unverified | Self::NoMember => 403,
             Self::UsedLink => 410,
             Self::ProviderDown(_) => 502,
             Self::Missing => 404,
             Self::Failed(error) => error.kind().status(),
+            Self::ForeignForm
+            | Self::Barred(..)
+            | Self::ProviderRefused(_)
+            | Self::ProviderLost(_)
+            | Self::Disbelieved(_)
+            | Self::Unverified
+            | Self::NoMember => 403,
         }
     }
 
@@ -86,9 +91,10 @@ impl Refusal {
             Self::Missing => {}
             Self::Failed(error) => {
                 let cause = error.cause().unwrap_or_default();
-                match error.kind() {
-                    Kind::Internal => tracing::error!(%request_id, cause, "failed"),
-                    _ => tracing::warn!(%request_id, cause, "not available"),
+                if error.kind() == Kind::Internal {
+                    tracing::error!(%request_id, cause, "failed");
+                } else {
+                    tracing::warn!(%request_id, cause, "not available");
                 }
             }
         }

@@ -4,8 +4,9 @@
 /// Where a sign-in leads that nobody has said of where to: `returnTo` by default.
 pub const DEFAULT: &str = "/console";
 
-/// The longest path with its query, in bytes.
-const LONGEST: usize = 2_000;
+/// The longest path with its query, in bytes: as much as goes into a cookie beside a secret, in base64. The request of an app that
+/// somebody is asked to let in has to fit.
+const LONGEST: usize = 3_000;
 
 /// What is wrong with a text as a path to come back to, if anything is.
 ///
@@ -13,7 +14,7 @@ const LONGEST: usize = 2_000;
 /// `%2F`, `%5C` or a control character that it is several. The query is the page's own affair, whatever it encodes.
 pub fn wrong(text: &str) -> Option<&'static str> {
     if text.len() > LONGEST {
-        return Some("is longer than 2000 bytes");
+        return Some("is longer than 3000 bytes");
     }
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let Some(path) = path.strip_prefix('/') else { return Some("is not a path of this service, which begins with a slash") };
@@ -50,16 +51,9 @@ fn decoded(text: &str) -> Vec<u8> {
     let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok());
     let (bytes, mut plain, mut place) = (text.as_bytes(), Vec::new(), 0);
     while let Some(byte) = bytes.get(place) {
-        match (byte, digit(bytes.get(place + 1)), digit(bytes.get(place + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                plain.push(high << 4 | low);
-                place += 3;
-            }
-            _ => {
-                plain.push(*byte);
-                place += 1;
-            }
-        }
+        let encoded = digit(bytes.get(place + 1)).zip(digit(bytes.get(place + 2))).filter(|_| *byte == b'%');
+        plain.push(encoded.map_or(*byte, |(high, low)| high << 4 | low));
+        place += if encoded.is_some() { 3 } else { 1 };
     }
     plain
 }

@@ -174,7 +174,7 @@ static SPANISH: Words = Words {
 static FRENCH: Words = Words {
     sign_in: "Se connecter",
     sign_out: "Se déconnecter",
-    signed_in_as: "Connecté en tant que",
+    signed_in_as: "Session de",
     organization: "Organisation",
     name: "Nom",
     email: "Adresse e-mail",
@@ -184,10 +184,10 @@ static FRENCH: Words = Words {
     with_provider: "Utilisez le compte que vous avez dans votre organisation.",
     to_provider: "Continuer avec le compte de votre organisation",
     by_link: "Il n’y a pas de mot de passe ici. Pour entrer, ouvrez le lien de connexion dans le logiciel avec lequel vous gérez vos logements.",
-    signed_in: "Vous êtes connecté",
+    signed_in: "Votre session est ouverte",
     go_on: "Continuer",
-    signed_out: ("Vous êtes déconnecté", "Vous pouvez fermer cette page."),
-    sign_out_now: ("Se déconnecter ?", "Vous serez déconnecté dans ce navigateur."),
+    signed_out: ("Votre session est fermée", "Vous pouvez fermer cette page."),
+    sign_out_now: ("Se déconnecter ?", "Votre session sera fermée dans ce navigateur."),
     to_sign_in: "Aller à la connexion",
     foreign_form: (
         "Veuillez réessayer",
@@ -207,7 +207,7 @@ static FRENCH: Words = Words {
         "Le service de connexion de votre organisation n’a pas répondu comme prévu. Réessayez dans un instant.",
     ),
     provider_refused: (
-        "Vous n’avez pas été connecté",
+        "La connexion n’a pas abouti",
         "Le service de connexion de votre organisation ne vous a pas laissé entrer. Vous pouvez réessayer.",
     ),
     provider_lost: ("Veuillez recommencer", "Cette connexion a pris trop de temps, ou a été commencée dans un autre navigateur."),

@@ -16,7 +16,7 @@ use crate::support::App;
 const DEADLINE: Duration = Duration::from_secs(300);
 
 /// What sticks out of the page, the innermost first.
-const STICKS_OUT: &str = "
+pub(super) const STICKS_OUT: &str = "
     if (document.scrollingElement.scrollWidth <= innerWidth) return [];
     const isOut = (box) => box.right > innerWidth + 1 || box.left < -1;
     return [...document.querySelectorAll('body *')].filter((it) => isOut(it.getBoundingClientRect())).reverse().slice(0, 3)

@@ -10,5 +10,6 @@ mod driver;
 mod keyboard;
 mod matrix;
 mod offline;
+mod people;
 mod screenshots;
 mod window;

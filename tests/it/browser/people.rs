@@ -1,0 +1,139 @@
+//! The pages by which members come in and leave, as a browser shows them (contract: People: signing in).
+
+use std::time::Duration;
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::axe;
+use super::driver::browse;
+use super::matrix::STICKS_OUT;
+use super::window::{DESKTOP, ENTER, NARROWEST, PHONE, Window};
+use crate::people::idp::Idp;
+use crate::people::{Browser, ada, link, member};
+use crate::support::{App, Org, new_id};
+
+const DEADLINE: Duration = Duration::from_secs(240);
+
+/// A server with a provider, and a name that is long.
+async fn furnished(idp: &Idp) -> App {
+    let flags = idp.flags();
+    let app = App::on_sqlite(&flags.each_ref().map(String::as_str)).await;
+    idp.goes_by(&app.clock);
+    app
+}
+
+async fn speak(window: &Window, language: &str) {
+    window.devtools("Network.enable", json!({})).await;
+    window.devtools("Network.setExtraHTTPHeaders", json!({ "headers": { "Accept-Language": language } })).await;
+}
+
+/// What is wrong with the page as it is, in every form that it takes.
+async fn judged(window: &Window, name: &str, found: &mut Vec<String>) {
+    for (device, size) in [("phone", PHONE), ("desktop", DESKTOP)] {
+        window.resize(size).await;
+        for scheme in ["light", "dark"] {
+            window.prefer(&[("prefers-color-scheme", scheme)]).await;
+            for violation in axe::violations(window).await {
+                found.push(format!("{name} {device} {scheme}: {violation}"));
+            }
+        }
+    }
+    window.resize(NARROWEST).await;
+    for wide in window.run(STICKS_OUT).await.as_array().unwrap() {
+        found.push(format!("{name} sticks out at {} px: {wide}", NARROWEST.0));
+    }
+    for complaint in window.complaints().await {
+        if !complaint.contains("the server responded with a status of 4") {
+            found.push(format!("{name}: {complaint}"));
+        }
+    }
+}
+
+async fn press(window: &Window, selector: &str) {
+    let script = format!("document.querySelector('{selector}').click()");
+    window.leaves(async { drop(window.run(&script).await) }).await;
+}
+
+/// The choice of organizations, of somebody whom the provider has let in; a browser of ours goes there, and the window shows what it got.
+async fn choice(window: &Window, app: &App, idp: &Idp) {
+    let browser = Browser::new(app);
+    let off = browser.get("/sign-in/provider").await;
+    let back = idp.lets_in(off.header("location").unwrap());
+    let cookie = browser.cookie("vestibule_provider").unwrap();
+    let cookie = json!({ "name": "vestibule_provider", "value": cookie, "url": app.base });
+    window.devtools("Network.setCookie", cookie).await;
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(back).finish();
+    window.go(&format!("{}/sign-in/callback?{query}", app.base)).await;
+}
+
+async fn scenes(window: &Window, (org, id): (&Org<'_>, Uuid), idp: &Idp, language: &str, found: &mut Vec<String>) {
+    let app = org.app;
+    let name = |scene: &str| format!("{scene}-{language}");
+    window.go(&format!("{}/sign-in", app.base)).await;
+    judged(window, &name("ways"), found).await;
+    window.go(&format!("{}/sign-in?ticket=st_nothing", app.base)).await;
+    judged(window, &name("used"), found).await;
+    window.go(&format!("{}{}", app.base, link(org, id).await)).await;
+    judged(window, &name("ticket"), found).await;
+    press(window, "main button").await;
+    assert_eq!(window.path().await, "/console");
+    window.go(&format!("{}/sign-in?return_to=/console", app.base)).await;
+    judged(window, &name("signed-in"), found).await;
+    window.go(&format!("{}/sign-out", app.base)).await;
+    judged(window, &name("sign-out"), found).await;
+    press(window, "main button").await;
+    judged(window, &name("signed-out"), found).await;
+    choice(window, app, idp).await;
+    judged(window, &name("choose"), found).await;
+    press(window, "main button").await;
+    window.go(&format!("{}/sign-in/nothing", app.base)).await;
+    judged(window, &name("missing"), found).await;
+    window.devtools("Network.clearBrowserCookies", json!({})).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_wrong_with_them() {
+    if !axe::is_there() {
+        return;
+    }
+    browse(DEADLINE, async |window| {
+        let idp = Idp::start().await;
+        let app = furnished(&idp).await;
+        let org = app.org().await;
+        let long = "Apartamentos Turísticos del Eixample y de la Barceloneta, Sociedad Limitada Unipersonal";
+        let other = app.org_with(json!({ "name": long })).await;
+        let mut somebody = member("ada@example.com");
+        somebody["name"] = json!("Ada");
+        other.put(&format!("/members/{}", new_id()), somebody).await;
+        axe::install(window).await;
+        let id = ada(&org).await;
+        let mut found = Vec::new();
+        for language in ["en", "es", "fr"] {
+            speak(window, language).await;
+            scenes(window, (&org, id), &idp, language, &mut found).await;
+        }
+        assert!(found.is_empty(), "{}", found.join("\n"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_comes_in_and_leaves_by_the_keyboard() {
+    browse(DEADLINE, async |window| {
+        let app = App::on_sqlite(&[]).await;
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let made = crate::people::link_for(&org, id, json!({ "returnTo": "/sign-in" })).await.data();
+        window.without_scripts().await;
+        window.go(made["url"].as_str().unwrap()).await;
+        let button = |text: &'static str| move |focused: &serde_json::Value| focused.to_string().contains(text);
+        window.tabs_to("button", button("Sign in")).await;
+        window.press(ENTER).await;
+        window.until("signed in", "return document.title === 'You are signed in'").await;
+        window.tabs_to("button", button("Sign out")).await;
+        window.press(ENTER).await;
+        window.until("signed out", "return document.title === 'You are signed out'").await;
+    })
+    .await;
+}
