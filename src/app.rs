@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use axum::Router;
 use engine::app::{About, Annex, App};
-use engine::chapter::{Chapter, assemble};
+use engine::chapter::{Chapter, Routes, assemble};
 use engine::pipeline::Service;
 use engine::surface::Others;
 
@@ -66,9 +65,8 @@ pub fn app() -> &'static App {
 
 /// What the chapters answer besides operations.
 pub(crate) fn routes(service: &Arc<Service>) -> Others {
-    let of_all = |of: fn(&Chapter) -> Option<fn(&Arc<Service>) -> Router>| {
-        CHAPTERS.iter().filter_map(|chapter| of(chapter)).map(|routes| routes(service)).collect()
-    };
+    let of_all =
+        |of: fn(&Chapter) -> Option<Routes>| CHAPTERS.iter().filter_map(|chapter| of(chapter)).map(|routes| routes(service)).collect();
     Others { within: of_all(|chapter| chapter.routes), open: of_all(|chapter| chapter.open_routes) }
 }
 

@@ -10,6 +10,9 @@ use crate::kit::Lists;
 use crate::operation::Operation;
 use crate::pipeline::Service;
 
+/// Routes, made of what every request shares.
+pub type Routes = fn(&Arc<Service>) -> Router;
+
 /// What a chapter brings.
 pub struct Chapter {
     /// What it is called.
@@ -23,9 +26,9 @@ pub struct Chapter {
     /// Its summaries.
     pub summaries: &'static [&'static Summary],
     /// What it answers besides operations.
-    pub routes: Option<fn(&Arc<Service>) -> Router>,
+    pub routes: Option<Routes>,
     /// What of that browsers of every origin may ask; it says so itself.
-    pub open_routes: Option<fn(&Arc<Service>) -> Router>,
+    pub open_routes: Option<Routes>,
     /// What it lists for the chapters below it, and for the engine.
     pub lists: fn(&mut Lists),
 }
