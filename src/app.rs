@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, LazyLock};
 
-use axum::Router;
 use engine::app::{About, Annex, App};
-use engine::chapter::{Chapter, assemble};
+use engine::chapter::{Chapter, Routes, assemble};
 use engine::operation::Surface;
 use engine::pipeline::Service;
+use engine::surface::Others;
 use serde_json::Value;
 
-use crate::{events, guest, guides, manuals, page, people, platform, portals, precheck, records, scopes, search, translations};
+use crate::{events, guest, guides, manuals, oauth, page, people, platform, portals, precheck, records, scopes, search, translations};
 
 /// The chapters, in the order of the document: what integrators ask for first stands first.
-static CHAPTERS: [&Chapter; 12] = [
+static CHAPTERS: [&Chapter; 13] = [
     &precheck::CHAPTER,
     &manuals::CHAPTER,
     &portals::CHAPTER,
@@ -25,6 +25,7 @@ static CHAPTERS: [&Chapter; 12] = [
     &records::CHAPTER,
     &platform::CHAPTER,
     &people::CHAPTER,
+    &oauth::CHAPTER,
 ];
 
 /// What the documents say of the interfaces.
@@ -139,9 +140,12 @@ pub fn app() -> &'static App {
 }
 
 /// What is answered besides operations: by the chapters, and the guides.
-pub(crate) fn routes(service: &Arc<Service>) -> Vec<Router> {
-    let of_chapters = CHAPTERS.iter().filter_map(|chapter| chapter.routes).map(|routes| routes(service));
-    of_chapters.chain([guides::router(service)]).collect()
+pub(crate) fn routes(service: &Arc<Service>) -> Others {
+    let of_all = |of: fn(&Chapter) -> Option<Routes>| CHAPTERS.iter().filter_map(move |chapter| of(chapter)).map(|routes| routes(service));
+    Others {
+        within: of_all(|chapter| chapter.routes).chain([guides::router(service)]).collect(),
+        open: of_all(|chapter| chapter.open_routes).collect(),
+    }
 }
 
 #[cfg(test)]

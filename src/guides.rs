@@ -26,12 +26,14 @@ macro_rules! guide {
 }
 
 /// Those that users of the service need, what is asked for first standing first.
-const GUIDES: [Guide; 8] = [
+const GUIDES: [Guide; 10] = [
     guide!(
         "assistants.md",
         "Assistants",
         "connecting Claude, ChatGPT, Zapier or a client of your own to the tools, and tasks solved by them"
     ),
+    guide!("oauth.md", "OAuth", "how an app is let in by a member, step by step"),
+    guide!("signing-in.md", "Signing in", "how members come in: links, an OpenID provider, sessions"),
     guide!("portals.md", "Portals", "which portal a property gets, and what it has"),
     guide!("precheckin.md", "Pre-check-in", "steps, questions, answers, reviews"),
     guide!("manuals.md", "House manuals", "texts, covers, visibility rules, assignments"),

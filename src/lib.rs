@@ -14,6 +14,7 @@ pub mod events;
 pub mod guest;
 mod guides;
 pub mod manuals;
+mod oauth;
 mod page;
 pub mod people;
 pub mod platform;

@@ -31,6 +31,7 @@ use crate::config::{DatabaseFlags, ServeFlags};
 use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
 use crate::guest::{self, UploadRetention};
 use crate::manuals::StockPhotos;
+use crate::oauth::{self, Documents, Registrations};
 use crate::page::{Pages, PassSigner};
 use crate::people::{self, Provider, SignIn};
 use crate::platform;
@@ -92,6 +93,8 @@ impl Server {
         let parts = flags.files_url.into_iter().fold(parts, |parts, url| parts.with(FilesUrl(url)));
         let parts = stock_photos.into_iter().fold(parts, Parts::with);
         let parts = parts.with(UploadRetention(flags.upload_retention));
+        let authority = authority.transpose()?;
+        let parts = parts.with(Documents::new(targets.clone(), authority.as_deref())?).with(Registrations::default());
         let parts = uploads.into_iter().fold(parts, |parts, files| parts.with(Uploads::new(files)));
         let parts = parts.with(Pages::seeing(flags.processors.map_or_else(processors::count, NonZeroUsize::get)));
         let parts = passes.into_iter().fold(parts, Parts::with);
@@ -120,7 +123,7 @@ impl Server {
             due: service.kit.bell(events::DELIVERIES),
             deleted: service.kit.bell(events::DELETIONS),
         });
-        let dispatcher = Dispatcher::new(means.clone(), Arc::new(Payloads(service.clone())), authority.transpose()?.as_deref())?;
+        let dispatcher = Dispatcher::new(means.clone(), Arc::new(Payloads(service.clone())), authority.as_deref())?;
         let translator = flags.translator_url.map(|url| Translator::new(service.clone(), &url, translator_key)).transpose()?;
         let timekeeper = Timekeeper::new(service.clone());
         let (swept, kept, keeper) = ((service.clone(), means.clone()), metrics.clone(), service.clone());
@@ -255,7 +258,8 @@ async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken
 }
 
 /// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, what tells of
-/// changes by guests, previews, sign-in links, sessions, deliveries that are over, subscriptions whose credential is no longer valid.
+/// changes by guests, previews, sign-in links, sessions, what apps were allowed, deliveries that are over, subscriptions whose
+/// credential is no longer valid.
 async fn sweep_once(service: &Arc<Service>, means: &Means) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     let clock = service.clock.clone();
@@ -265,6 +269,7 @@ async fn sweep_once(service: &Arc<Service>, means: &Means) {
     in_batches(service, "expired previews stay for now, unseen", move |tx| guest::sweep_previews(tx, now)).await;
     in_batches(service, "expired sign-in links stay for now, of no use", move |tx| people::sweep_tickets(tx, now)).await;
     in_batches(service, "sessions that are over stay for now, of no use", move |tx| people::sweep_sessions(tx, now)).await;
+    in_batches(service, "ended grants and tokens of apps stay for now", move |tx| oauth::sweep(tx, now)).await;
     if let Err(error) = delivery::sweep_old(means).await {
         tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");
     }

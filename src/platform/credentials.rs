@@ -1,13 +1,13 @@
-//! Who may call: API keys, members, OAuth apps, access tokens, connections.
+//! Who may call: API keys and members.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use delivery::DisabledReason;
-use engine::access::{self, AccessToken, ApiKey, Credential, Member, Permission};
-use engine::context::{Context, System};
+use engine::access::{self, ApiKey, Credential, Member, Permission};
+use engine::context::Context;
 use engine::error::{Error, Result};
-use engine::field::{EmailAddress, Field, HttpUrl, Label};
+use engine::field::{EmailAddress, Field, Label};
 use engine::moment::Moment;
 use engine::operation::{Basis, Listing, Needs, Nothing, Operation, Page, PageLimits};
 use engine::values;
@@ -20,17 +20,16 @@ use store::{Json, Row};
 use strum::VariantArray;
 use uuid::Uuid;
 
+use super::connections;
 use super::organizations::PAGES;
 use crate::events::Event;
-use crate::events::{disable_all_elsewhere, disable_all_of, disable_events_of_member};
+use crate::events::{disable_all_of, disable_events_of_member};
 
 store::statements! {
     /// A page of members, by creation.
     MEMBERS_BY_CREATION = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
     /// A new API key.
     INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc) values (?1, ?2, ?3, ?4, ?5)";
-    /// Ends the tokens of a connection in the other organizations.
-    DELETE_TOKENS_ELSEWHERE = "delete from access_token where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3";
     /// The API keys of an organization.
     LIST_KEYS = "select id, doc, created_at from api_key where organization_id = ?1 order by created_at, id";
     /// Gives an API key another token. The one before stays good until a moment; one that was replaced earlier is forgotten.
@@ -42,27 +41,12 @@ store::statements! {
     PUT_MEMBER = "insert into member (organization_id, id, created_at, updated_at, doc) values (?1, ?2, ?3, ?3, ?4)
         on conflict (organization_id, id) do update set updated_at = excluded.updated_at, doc = excluded.doc
         returning id, doc, created_at, updated_at";
-    /// A member.
-    MEMBER = "select id, doc, created_at, updated_at from member where organization_id = ?1 and id = ?2";
     /// A page of an organization's members.
     LIST_MEMBERS = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by id limit ?2 offset ?3";
     /// How many members there are.
     COUNT_MEMBERS = "select count(*) from member where organization_id = ?1";
-    /// Ends every token of a member, whichever app has it.
-    DELETE_TOKENS_OF_MEMBER = "delete from access_token where organization_id = ?1 and member_id = ?2";
     /// Removes a member.
     DELETE_MEMBER = "delete from member where organization_id = ?1 and id = ?2";
-    /// Creates an OAuth app, or replaces one.
-    PUT_APP = "insert into oauth_app (id, created_at, updated_at, doc) values (?1, ?2, ?2, ?3)
-        on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc
-        returning created_at, updated_at";
-    /// Whether an OAuth app is known. Apps belong to no organization.
-    APP_EXISTS = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2 and o.erased_at is null";
-    /// A new access token.
-    INSERT_TOKEN = "insert into access_token (organization_id, id, member_id, oauth_app_id, token_hash, created_at, doc)
-        values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// Disconnects an app from a member.
-    DELETE_TOKENS = "delete from access_token where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
 }
 
 /// A day: how long a token that is replaced stays good, where the caller does not say.
@@ -71,7 +55,7 @@ const GRACE_SECONDS: u32 = 86_400;
 /// A moment that has not passed, as the schema of an expiry.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(transparent)]
-struct Expiry(Moment);
+pub(super) struct Expiry(pub(super) Moment);
 
 impl JsonSchema for Expiry {
     fn inline_schema() -> bool {
@@ -214,74 +198,10 @@ impl MemberView {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({ "name": "Zap", "redirectUris": ["https://client.example/callback"] }))]
-struct PutApp {
-    /// Id of the OAuth app, chosen by the caller. One that is known is replaced, another one is created.
-    #[serde(skip_serializing)]
-    oauth_app_id: Uuid,
-    /// What the app is called where people are asked to connect it; may be empty.
-    name: Label,
-    /// Addresses that the app may be sent back to, each an absolute http or https URL. Replaces the whole list.
-    redirect_uris: Vec<HttpUrl>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct AppView {
-    id: Uuid,
-    name: String,
-    redirect_uris: Vec<HttpUrl>,
-    created_at: Moment,
-    updated_at: Moment,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({
-    "memberId": "0192f0c1-2345-7abc-8def-0123456789ab", "oauthAppId": "0192f0c1-2345-7abc-8def-0123456789ac",
-    "permissions": ["view_properties"]
-}))]
-struct CreateToken {
-    /// Id of the organization that the token acts in.
-    #[expect(dead_code, reason = "the context is opened by it")]
-    organization_id: Uuid,
-    /// Id of the member who authorizes the app: the token reaches their properties. An unknown one is a 404.
-    member_id: Uuid,
-    /// Id of the OAuth app that the token is for. An unknown one is a 404.
-    oauth_app_id: Uuid,
-    /// What the token may do, as far as the member still holds it: permissions such as `view_reservations`.
-    permissions: Vec<Permission>,
-    /// Moment at which the token stops working by itself. Null or left out: never; a moment that has passed is refused.
-    #[serde(default)]
-    expires_at: Option<Expiry>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct TokenView {
-    id: Uuid,
-    token: String,
-    expires_at: Option<Moment>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OneConnection {
-    /// Id of the organization that the member is of.
-    #[expect(dead_code, reason = "the context is opened by it")]
-    organization_id: Uuid,
-    /// Id of the OAuth app to disconnect.
-    oauth_app_id: Uuid,
-    /// Id of the member it is disconnected from; other members stay connected.
-    member_id: Uuid,
-}
-
 /// That something is gone.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Done {
-    pub(super) success: bool,
+pub(crate) struct Done {
+    pub(crate) success: bool,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -309,16 +229,6 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("removeMember", Method::DELETE, "/organizations/{organizationId}/members/{memberId}")
             .summary("Remove a member: their tokens stop working with the next request, and their subscriptions are disabled")
             .run(remove_member),
-        Operation::platform("putOauthApp", Method::PUT, "/oauth-apps/{oauthAppId}")
-            .summary("Create an OAuth app, or replace one")
-            .run_system(put_app),
-        Operation::platform("createAccessToken", Method::POST, "/organizations/{organizationId}/access-tokens")
-            .summary("Make an access token of an app for a member; the token is shown once")
-            .creates()
-            .run(create_token),
-        Operation::platform("disconnect", Method::DELETE, "/organizations/{organizationId}/connections/{oauthAppId}/{memberId}")
-            .summary("Disconnect an app from a member: its tokens die, its subscriptions are disabled")
-            .run(disconnect),
         Operation::public("listTeamMembers", Method::GET, "/members", Needs::Permission(Permission::ManageOrganization))
             .summary("List the organization's members")
             .tool("records", "List team members", "People of the organization: name, email, permissions, properties they reach.")
@@ -386,7 +296,7 @@ fn list_members(context: &mut Context<'_, '_>, _: OfOrganization, page: Page) ->
 }
 
 fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Done> {
-    context.execute(&DELETE_TOKENS_OF_MEMBER, values![input.member_id])?;
+    connections::end_all_of(context, input.member_id)?;
     if context.execute(&DELETE_MEMBER, values![input.member_id])? == 0 {
         return Err(Error::not_found("Member"));
     }
@@ -405,49 +315,8 @@ fn silence(context: &mut Context<'_, '_>, id: Uuid, member: &Member) -> Result<(
     disable_events_of_member(context, id, &lost, DisabledReason::PermissionLost)
 }
 
-fn put_app(system: &mut System<'_, '_>, input: PutApp) -> Result<AppView> {
-    let doc = store::Value::json(&input)?;
-    let row = system.tx.row(&PUT_APP, &values![input.oauth_app_id, system.now, doc])?;
-    let row = row.ok_or_else(|| Error::internal("an upsert returned nothing"))?;
-    Ok(AppView {
-        id: input.oauth_app_id,
-        name: input.name.0,
-        redirect_uris: input.redirect_uris,
-        created_at: Moment(row.get(0)?),
-        updated_at: Moment(row.get(1)?),
-    })
-}
-
-fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<TokenView> {
-    if !context.exists(&MEMBER, values![input.member_id])? {
-        return Err(Error::not_found("Member"));
-    }
-    if !context.exists(&APP_EXISTS, values![input.oauth_app_id])? {
-        return Err(Error::not_found("OAuth app"));
-    }
-    let (id, now) = (context.new_id(), context.now());
-    let token = access::token("at_", context.ids());
-    let expires_at = input.expires_at.map(|expiry| expiry.0);
-    let doc = store::Value::json(&AccessToken { permissions: each_once(input.permissions), resource: None, expires_at })?;
-    let hash = store::Value::Bytes(access::hash(&token));
-    context.execute(&INSERT_TOKEN, values![id, input.member_id, input.oauth_app_id, hash, now, doc])?;
-    // A member authorizes an app for one organization at a time (spec: Webhook subscription, credential invalid).
-    context.execute(&DELETE_TOKENS_ELSEWHERE, values![input.oauth_app_id, input.member_id])?;
-    let credential = Credential::Connection { app: input.oauth_app_id, member: input.member_id };
-    disable_all_elsewhere(context, credential, DisabledReason::CredentialInvalid)?;
-    Ok(TokenView { id, token, expires_at })
-}
-
-fn disconnect(context: &mut Context<'_, '_>, input: OneConnection) -> Result<Done> {
-    if context.execute(&DELETE_TOKENS, values![input.oauth_app_id, input.member_id])? == 0 {
-        return Err(Error::not_found("Connection"));
-    }
-    let credential = Credential::Connection { app: input.oauth_app_id, member: input.member_id };
-    disable_all_of(context, credential, DisabledReason::CredentialInvalid)?;
-    Ok(Done { success: true })
-}
-
-fn each_once<T: Ord + Copy>(items: Vec<T>) -> Vec<T> {
+/// Each of a list once, in its order.
+pub(super) fn each_once<T: Ord + Copy>(items: Vec<T>) -> Vec<T> {
     let mut seen = BTreeSet::new();
     items.into_iter().filter(|item| seen.insert(*item)).collect()
 }

@@ -1,6 +1,8 @@
 //! The platform interface: organizations, their credentials, and the records the platform around us keeps in step.
 
+mod apps;
 mod batch;
+mod connections;
 mod credentials;
 mod erasure;
 mod links;
@@ -9,15 +11,23 @@ mod sync;
 
 use engine::chapter::Chapter;
 
+pub(crate) use apps::{OauthApp, new_secret};
+pub(crate) use connections::Connection;
+pub(crate) use credentials::Done;
 pub use erasure::sweep;
 pub use sync::MAX_RECORDS;
 
 /// What the platform around us does.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
-        [organizations::operations(), credentials::operations(), links::operations(), sync::operations()].into_iter().flatten().collect()
+        let of_credentials = [credentials::operations(), apps::operations(), connections::operations()];
+        [organizations::operations()].into_iter().chain(of_credentials).chain([links::operations(), sync::operations()]).flatten().collect()
     },
-    statements: || [batch::STATEMENTS, credentials::STATEMENTS, erasure::STATEMENTS, links::STATEMENTS, organizations::STATEMENTS].concat(),
+    statements: || {
+        let of_credentials = [credentials::STATEMENTS, apps::STATEMENTS, connections::STATEMENTS].concat();
+        let of_the_rest = [batch::STATEMENTS, erasure::STATEMENTS, links::STATEMENTS, organizations::STATEMENTS].concat();
+        [of_credentials, of_the_rest].concat()
+    },
     subjects: &[
         ("organizations", "Organizations: created, changed, listed, erased."),
         ("members", "People who work for an organization, and what they may do."),

@@ -73,6 +73,7 @@ pub async fn furnish(house: &House<'_>) -> Api {
     let connected = org.token_of(member, Permission::VARIANTS).await;
     crate::people::signed_in(org, member).await;
     crate::people::link(org, member).await;
+    crate::oauth::connect(org, member).await;
     subscribe(api, "device.offline", "https://receiver.invalid/").await;
     let step = house.step("additional_questions", json!({ "displayTitle": "Arrival" })).await;
     let guest = |method: Method, path: String, body: Value| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The chapters, from below to above; those of one floor know nothing of each other.
-const CHAPTERS: [&[&str]; 12] = [
+const CHAPTERS: [&[&str]; 13] = [
     &["records"],
     &["events"],
     &["translations"],
@@ -17,6 +17,7 @@ const CHAPTERS: [&[&str]; 12] = [
     &["search"],
     &["platform"],
     &["people"],
+    &["oauth"],
 ];
 
 /// What puts the chapters together.

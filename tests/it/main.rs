@@ -33,6 +33,7 @@ mod manuals;
 mod matrix;
 mod memory;
 mod neighbours;
+mod oauth;
 mod openapi;
 mod opening;
 mod organizations;

@@ -13,7 +13,7 @@ use crate::support::{Answer, Api, App, new_id, on_both, serve_flags};
 
 /// What is stored as a document, and one as release 0.1.0 wrote it, or the first that had such documents: its table, of a record
 /// with its kind.
-const DOCUMENTS: [(&str, &str); 23] = [
+const DOCUMENTS: [(&str, &str); 24] = [
     ("organization", include_str!("fixtures/0.1.0/organization.json")),
     ("api_key", include_str!("fixtures/0.1.0/api_key.json")),
     ("member", include_str!("fixtures/0.1.0/member.json")),
@@ -39,10 +39,14 @@ const DOCUMENTS: [(&str, &str); 23] = [
         "portal_preview",
         r#"{ "portalId": "0192f0c1-0000-7000-8000-000000000001", "propertyId": null, "checkIn": "2026-12-11", "language": "fr", "isInactiveIncluded": true }"#,
     ),
+    (
+        "oauth_grant",
+        r#"{ "permissions": ["view_tasks"], "resource": "api", "redirectUri": "https://client.example/cb", "challenge": "x" }"#,
+    ),
     ("record.custom_field", r#"{ "name": "Door code", "value": "1234" }"#),
 ];
 
-/// Tables whose documents are read by nobody, or are of nobody's shape.
+/// Tables whose documents are of no organization.
 const NOT_READ: [&str; 1] = ["oauth_app"];
 
 /// What makes a document what it is, and what the platform must send of a record: there is no default for these.
@@ -150,6 +154,7 @@ impl<'a> Scene<'a> {
             "organization" => vec![(public, "/portals".into()), (platform, org.path("")), (platform, "/organizations".into()), view],
             "api_key" => vec![(public, "/portals".into()), (platform, org.path("/api-keys"))],
             "member" => vec![(connected, "/portals".into()), (platform, org.path("/members"))],
+            "oauth_grant" => vec![(public, "/connections".into())],
             "access_token" => vec![(connected, "/portals".into())],
             "portal" => vec![
                 (public, "/portals".into()),

@@ -57,7 +57,7 @@ tokio::task_local! {
 }
 
 /// Does something, names looked up on the way, for an organization.
-pub(super) async fn on_behalf_of<W: Future>(organization: Uuid, work: W) -> W::Output {
+pub async fn on_behalf_of<W: Future>(organization: Uuid, work: W) -> W::Output {
     ORGANIZATION.scope(organization, work).await
 }
 

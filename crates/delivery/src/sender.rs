@@ -8,7 +8,7 @@ use http::HeaderName;
 use http::header::CONTENT_TYPE;
 use jiff::Timestamp;
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client};
+use reqwest::{Certificate, Client, ClientBuilder};
 use url::Url;
 use uuid::Uuid;
 
@@ -61,28 +61,13 @@ pub(super) struct Message {
 impl Sender {
     /// A sender; `ca` is a PEM bundle of authorities trusted besides the system's.
     pub(super) fn new(targets: Targets, timeout: Duration, ca: Option<&[u8]>) -> Result<Self, String> {
-        let authorities = match ca {
-            Some(pem) => authorities(pem)?,
-            None => Vec::new(),
-        };
-        let client = Client::builder()
-            .user_agent(USER_AGENT)
-            .timeout(timeout)
-            .https_only(true)
-            .redirect(Policy::none())
-            // A proxy would resolve the name itself, past the guard.
-            .no_proxy()
-            .dns_resolver(targets.clone())
-            .connector_layer(PeerGuard::new(targets))
-            // Attempts are counted; none is made behind the count.
-            .retry(reqwest::retry::never())
+        let client = guarded(targets, USER_AGENT, timeout, ca)?
             // As many as there may be under way to one target, for as long as a burst has gaps.
             .pool_max_idle_per_host(MOST_TO_ONE)
             .pool_idle_timeout(LONGEST_IDLE)
             // Nothing of a body is read, so nothing much of it needs to arrive.
             .http2_initial_stream_window_size(UNREAD)
             .http2_initial_connection_window_size(MOST_UNREAD)
-            .tls_certs_merge(authorities)
             .build()
             .map_err(|error| format!("webhooks cannot be sent: {}", innermost(&error)))?;
         Ok(Self { client })
@@ -109,6 +94,27 @@ impl Sender {
             Err(error) => answer(error),
         })
     }
+}
+
+/// A client that asks, over https alone, what the guard lets through, goes where it is sent and nowhere else, and asks once; `ca` is
+/// a PEM bundle of authorities trusted besides the system's.
+pub fn guarded(targets: Targets, user_agent: &str, timeout: Duration, ca: Option<&[u8]>) -> Result<ClientBuilder, String> {
+    let authorities = match ca {
+        Some(pem) => authorities(pem)?,
+        None => Vec::new(),
+    };
+    Ok(Client::builder()
+        .user_agent(user_agent)
+        .timeout(timeout)
+        .https_only(true)
+        .redirect(Policy::none())
+        // A proxy would resolve the name itself, past the guard.
+        .no_proxy()
+        .dns_resolver(targets.clone())
+        .connector_layer(PeerGuard::new(targets))
+        // Attempts are counted; none is made behind the count.
+        .retry(reqwest::retry::never())
+        .tls_certs_merge(authorities))
 }
 
 fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, String> {

@@ -79,7 +79,8 @@ impl Targets {
     }
 
     /// The address that a stored URL says, unless it leads astray by its text alone: what no resolver will be asked about.
-    pub(super) fn address(&self, url: &str) -> Option<Url> {
+    #[must_use]
+    pub fn address(&self, url: &str) -> Option<Url> {
         let url = parsed(url).ok()?;
         let is_let_through = match destination(&url).ok()? {
             Destination::Address(ip) => self.allows(ip),

@@ -10,6 +10,9 @@ use crate::kit::Lists;
 use crate::operation::Operation;
 use crate::pipeline::Service;
 
+/// Routes, made of what every request shares.
+pub type Routes = fn(&Arc<Service>) -> Router;
+
 /// What a chapter brings.
 pub struct Chapter {
     /// What it is called.
@@ -25,7 +28,9 @@ pub struct Chapter {
     /// What its operations are about, in the document: the word that their paths begin with, and a sentence or two.
     pub subjects: &'static [(&'static str, &'static str)],
     /// What it answers besides operations.
-    pub routes: Option<fn(&Arc<Service>) -> Router>,
+    pub routes: Option<Routes>,
+    /// What of that browsers of every origin may ask; it says so itself.
+    pub open_routes: Option<Routes>,
     /// What it lists for the chapters below it, and for the engine.
     pub lists: fn(&mut Lists),
 }
@@ -34,7 +39,17 @@ impl Chapter {
     /// A chapter that brings nothing yet.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        Self { name, operations: Vec::new, statements: Vec::new, erased: &[], summaries: &[], subjects: &[], routes: None, lists: |_| {} }
+        Self {
+            name,
+            operations: Vec::new,
+            statements: Vec::new,
+            erased: &[],
+            summaries: &[],
+            subjects: &[],
+            routes: None,
+            open_routes: None,
+            lists: |_| {},
+        }
     }
 }
 

@@ -348,6 +348,10 @@ text!(
     HttpUrl, { "type": "string", "format": "http-url", "maxLength": 2048 }
 );
 text!(
+    /// An address that an app's people may be sent back to.
+    RedirectUri, { "type": "string", "format": "redirect-uri", "maxLength": 2000 }
+);
+text!(
     /// An absolute http or https URL, or the empty string, which clears.
     HttpUrlOrEmpty, { "type": "string", "format": "http-url-or-empty", "maxLength": 2048 }, stored by unless_empty
 );

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use jiff::civil;
 use regex::Regex;
-use url::Url;
+use url::{Host, Url};
 
 /// A format's name, its check, and how to say what is wanted.
 pub struct Format {
@@ -27,6 +27,11 @@ pub static STATIC: &[Format] = &[
     Format { name: "time-of-day", holds: is_time, wanted: "a time of day such as 15:00" },
     Format { name: "http-url", holds: is_http_url, wanted: "an absolute http or https URL" },
     Format { name: "https-url", holds: is_https_url, wanted: "an absolute https URL" },
+    Format {
+        name: "redirect-uri",
+        holds: is_redirect_uri,
+        wanted: "an https URL, an http URL of a loopback address, or one of a private-use scheme with a dot, without a fragment, name or password",
+    },
     Format {
         name: "http-url-or-empty",
         holds: |text| text.is_empty() || is_http_url(text),
@@ -102,6 +107,38 @@ fn is_http_url(text: &str) -> bool {
 #[must_use]
 pub fn is_https_url(text: &str) -> bool {
     text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://")) && is_http_url(text)
+}
+
+/// Bytes of an address to send an app's people back to.
+pub const REDIRECT_URI_LENGTH: usize = 2_000;
+
+/// An address that people may be sent back to from an authorization: https, http of the own machine (RFC 8252, section 7.3), or
+/// a private-use scheme, which has a dot so that it is its owner's (7.1). It has no fragment (RFC 6749, section 3.1.2), names nobody
+/// in front of its host, and its host is such that it may stand in a header.
+#[must_use]
+pub fn is_redirect_uri(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte);
+    if text.len() > REDIRECT_URI_LENGTH || !text.bytes().all(is_plain) {
+        return false;
+    }
+    let Ok(url) = Url::parse(text) else { return false };
+    let begins = |prefix: &str| text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+    let host_is_plain =
+        url.host_str().is_some_and(|host| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte)));
+    let is_nobodys = !text.split(['/', '?']).nth(2).unwrap_or_default().contains('@');
+    match url.scheme() {
+        "https" => begins("https://") && host_is_plain && is_nobodys,
+        "http" => begins("http://") && is_nobodys && url.host().is_some_and(|host| is_loopback(&host)),
+        scheme => scheme.contains('.') && is_nobodys,
+    }
+}
+
+fn is_loopback(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => *name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    }
 }
 
 fn is_country(text: &str) -> bool {

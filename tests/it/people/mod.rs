@@ -38,7 +38,7 @@ impl Browser {
     }
 
     /// Another browser with the same cookies.
-    fn copy(&self) -> Self {
+    pub fn copy(&self) -> Self {
         Self { cookies: Mutex::new(self.cookies.lock().unwrap().clone()), ..Self::at(&self.base) }
     }
 
@@ -46,18 +46,18 @@ impl Browser {
         self.cookies.lock().unwrap().get(name).cloned()
     }
 
-    fn set(&self, name: &str, value: &str) {
+    pub fn set(&self, name: &str, value: &str) {
         self.cookies.lock().unwrap().insert(name.to_owned(), value.to_owned());
     }
 
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let cookies = self.cookies.lock().unwrap();
         let line = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ");
         let request = self.http.request(method, format!("{}{path}", self.base));
         if line.is_empty() { request } else { request.header("cookie", line) }
     }
 
-    async fn send(&self, request: RequestBuilder) -> Answer {
+    pub async fn send(&self, request: RequestBuilder) -> Answer {
         let answer = Answer::of(request).await;
         for line in answer.headers.get_all("set-cookie") {
             let line = line.to_str().unwrap();
@@ -75,7 +75,7 @@ impl Browser {
         self.send(self.request(Method::GET, path)).await
     }
 
-    async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let kind = "application/x-www-form-urlencoded";
         self.send(self.request(Method::POST, path).header("content-type", kind).body(body)).await
@@ -109,7 +109,7 @@ impl Browser {
 
 /// A page, which nobody keeps or frames, and nothing in which is from elsewhere.
 #[track_caller]
-fn html(answer: &Answer) -> String {
+pub fn html(answer: &Answer) -> String {
     let html = answer.body.as_str().unwrap_or_else(|| panic!("no page: {}", answer.body)).to_owned();
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
@@ -133,12 +133,12 @@ fn html(answer: &Answer) -> String {
 
 /// The value of a hidden field.
 #[track_caller]
-fn field(page: &str, name: &str) -> String {
+pub fn field(page: &str, name: &str) -> String {
     fields(page, name).into_iter().next().unwrap_or_else(|| panic!("no field {name}: {page}"))
 }
 
 /// The values of the hidden fields of a name.
-fn fields(page: &str, name: &str) -> Vec<String> {
+pub fn fields(page: &str, name: &str) -> Vec<String> {
     let start = format!("name=\"{name}\" value=\"");
     page.split(&start).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
 }

@@ -33,6 +33,13 @@ store::statements! {
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
         join organization o on o.id = t.organization_id
         where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3 and o.erased_at is null order by t.created_at, t.id";
+    /// What a member has allowed an app that is not over, with the member and the organization: a grant outlives its tokens, which
+    /// an app fetches anew when it needs them.
+    GRANTS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, g.oauth_app_id, g.doc from oauth_grant g
+        join member m on m.organization_id = g.organization_id and m.id = g.member_id
+        join organization o on o.id = g.organization_id
+        where g.organization_id = ?1 and g.oauth_app_id = ?2 and g.member_id = ?3 and g.exchanged_at is not null and g.expires_at > ?4
+        and o.erased_at is null order by g.id";
     /// An API key.
     KEY = "select doc from api_key where organization_id = ?1 and id = ?2";
     /// A member.
@@ -251,7 +258,9 @@ pub fn load(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential
     match credential {
         Credential::ApiKey(id) => tx.row(&KEY_BY_ID, &[organization.into(), id.into()])?.map_or(Ok(None), |row| api_key(&row, now, None)),
         Credential::Connection { app, member } => {
-            connection(&tx.rows(&TOKENS_BY_CONNECTION, &[organization.into(), app.into(), member.into()])?, now)
+            let mut rows = tx.rows(&TOKENS_BY_CONNECTION, &[organization.into(), app.into(), member.into()])?;
+            rows.extend(tx.rows(&GRANTS_BY_CONNECTION, &[organization.into(), app.into(), member.into(), now.into()])?);
+            connection(&rows, now)
         }
         Credential::Platform | Credential::Guest { .. } | Credential::Preview { .. } => Ok(None),
     }
@@ -286,7 +295,7 @@ fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option
     Ok(Some(Identified { access, organization: organization(row)?, revisions: revisions(row)?, valid_until, resource: None }))
 }
 
-/// A connection holds what any of its unexpired tokens grants, as far as the member still holds it, and is good where each is.
+/// A connection holds what any of its unexpired tokens and grants gives, as far as the member still holds it, and is good where each is.
 fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
     let mut granted: Option<Vec<Permission>> = None;
     let mut valid_until: Option<Timestamp> = None;

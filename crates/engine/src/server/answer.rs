@@ -23,6 +23,7 @@ use tower::ServiceExt as _;
 
 use super::connections::{Activity, Turn};
 use crate::pipeline::{Held, Unsent};
+use crate::surface::Peer;
 
 tokio::task_local! {
     /// The headway of the HTTP/2 stream that this task is.
@@ -134,8 +135,9 @@ impl Service<Request<Incoming>> for Answering {
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Response<Outgoing>, Infallible>>;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let turn = self.activity.begin();
+        request.extensions_mut().insert(Peer(self.activity.address()));
         let answered = self.router.clone().oneshot(request);
         async move {
             let mut response = answered.await?;

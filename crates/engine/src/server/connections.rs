@@ -279,6 +279,11 @@ impl Activity {
         }
     }
 
+    /// Whose connection it is.
+    pub(super) const fn address(&self) -> IpAddr {
+        self.address
+    }
+
     /// A request is under way.
     pub(super) fn begin(self: &Arc<Self>) -> Turn {
         self.turns.fetch_add(1, Ordering::Relaxed);

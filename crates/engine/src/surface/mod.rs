@@ -11,5 +11,7 @@ mod tools;
 
 pub use observe::{Metrics, Served};
 pub use packed::Packed;
-pub use router::{PathParams, RequestId, not_found, note, query, readable, refuse, refuse_as, request_for, request_id, router};
+pub use router::{
+    Others, PathParams, Peer, RequestId, not_found, note, query, readable, refuse, refuse_as, request_for, request_id, router,
+};
 pub use tools::describe_all as tools;

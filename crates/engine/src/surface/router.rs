@@ -1,5 +1,6 @@
 //! HTTP: every operation as a route, and what stands around all of them.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -53,8 +54,22 @@ const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-re
 #[derive(Clone, Copy)]
 pub struct RequestId(pub Uuid);
 
+/// Who is at the other end of the connection: the address alone, of IPv6 the network of 64 bits. Headers that name another are not
+/// looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub IpAddr);
+
+/// Routes besides those of operations.
+#[derive(Default)]
+pub struct Others {
+    /// Those that belong to the interface as the operations do.
+    pub within: Vec<Router>,
+    /// Those that browsers of every origin may ask, and that say so themselves.
+    pub open: Vec<Router>,
+}
+
 /// Everything that answers on the port: the operations and what there is beside them, and other routes besides.
-pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], others: Vec<Router>) -> Result<Router, String> {
+pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], others: Others) -> Result<Router, String> {
     let app = service.app;
     let mut routes = Router::new();
     for operation in &app.operations {
@@ -76,7 +91,7 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], othe
         // Nothing is gained with what is compressed already.
         .compress_when(SizeAbove::new(COMPRESS_FROM).and(NotForContentType::SSE).and(NotForContentType::IMAGES).and(PDF));
     let routes = routes.with_state(service.clone()).merge(tools::router(service.clone(), origins));
-    let routes = others.into_iter().fold(routes, Router::merge).layer(middleware::from_fn_with_state(service.clone(), counted));
+    let routes = others.within.into_iter().fold(routes, Router::merge).layer(middleware::from_fn_with_state(service.clone(), counted));
     // What is small or shared by all, and what one asks of a server that is in trouble, is not counted.
     let beside = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -88,6 +103,7 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], othe
     let routes = routes.merge(beside).fallback(not_found).method_not_allowed_fallback(not_found).layer(compression);
     // Without an origin to let in, a preflight is a method that is no route, like any other.
     let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)?) };
+    let routes = others.open.into_iter().fold(routes, Router::merge);
     Ok(routes.layer(middleware::from_fn_with_state(service.clone(), traced)))
 }
 

@@ -1,0 +1,277 @@
+//! The authorization endpoint (RFC 6749, section 3.1): a browser comes with what an app asks for, and goes back to the app with a code
+//! or with what is wrong, or sees a page.
+//!
+//! As long as client and address are not known to belong together, nobody is sent anywhere: the person is told (RFC 6749, section
+//! 4.1.2.1). After that everything else goes back to the client. To an app that has come by itself nobody is sent unasked before they
+//! have signed in, or this server would lead anybody to any address (RFC 9700, section 4.11.2).
+
+use std::sync::Arc;
+
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::Response;
+use engine::access::Resource;
+use engine::error::Error;
+use engine::pipeline::Service;
+use engine::surface::{note, request_id};
+use form_urlencoded::Serializer;
+use http::HeaderMap;
+use uuid::Uuid;
+
+use super::client::{Client, ClientId, Origin};
+use super::parameters::Parameters;
+use super::pkce::Challenge;
+use super::problem::{self, Problem};
+use super::refusal::{Code, Refusal};
+use super::scope::Scopes;
+use super::token::resource;
+use super::{client_document, consent, paths, redirect};
+use crate::people::{self, SignedIn};
+
+/// The parameters that mean something here; others are passed over (RFC 6749, section 3.1).
+pub(super) const NAMES: [&str; 8] =
+    ["response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method", "resource"];
+
+/// What a browser comes with.
+pub(super) struct Visit {
+    pub(super) service: Arc<Service>,
+    pub(super) headers: HeaderMap,
+    pub(super) parameters: Parameters,
+    pub(super) request_id: Uuid,
+    /// Who is signed in.
+    pub(super) signed_in: Option<SignedIn>,
+}
+
+/// A client, and where somebody may be sent back to it.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) client: Client,
+    pub(super) redirect_uri: String,
+    state: Option<String>,
+}
+
+/// What a client asks for, where there is nothing wrong with it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) scopes: Scopes,
+    pub(super) resource: Resource,
+    pub(super) challenge: Challenge,
+}
+
+/// `GET /oauth/authorize`.
+pub(super) async fn get(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
+    let (parts, _) = request.into_parts();
+    let parameters = Parameters::of_query(parts.uri.query());
+    answer(service, request_id(&parts), parts.headers, Ok(parameters)).await
+}
+
+/// `POST /oauth/authorize`, which asks the same by a form (RFC 6749, section 3.1).
+pub(super) async fn post(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
+    let (parts, body) = request.into_parts();
+    let parameters = Parameters::of_form(&parts.headers, body).await;
+    answer(service, request_id(&parts), parts.headers, parameters).await
+}
+
+async fn answer(service: Arc<Service>, request_id: Uuid, headers: HeaderMap, parameters: Result<Parameters, Refusal>) -> Response {
+    let shared = service.clone();
+    let shown = async {
+        let mut visit = Visit::begin(service, request_id, headers, parameters?).await?;
+        let way = match visit.way().await? {
+            Ok(way) => way,
+            Err(instead) => return Ok(instead),
+        };
+        match (visit.asked(), visit.signed_in.take()) {
+            (Err(refusal), signed_in) if signed_in.is_some() || way.client.origin == Origin::Platform => Ok(visit.back(&way, &refusal)),
+            (_, None) => Ok(visit.sign_in_first()),
+            (Ok(asked), Some(signed_in)) => consent::show(&visit, &way, &asked, &signed_in).await,
+            (Err(refusal), Some(_)) => Ok(visit.back(&way, &refusal)),
+        }
+    };
+    let mut response = match shown.await {
+        Ok(response) => response,
+        Err(wrong) => wrong.answer(&shared, request_id),
+    };
+    note(&mut response, "authorize", None);
+    response
+}
+
+/// What keeps a page from being shown.
+pub(super) enum Wrong {
+    /// The request cannot be read.
+    Request(Refusal),
+    /// Something of ours does not work.
+    Own(Error),
+}
+
+impl From<Refusal> for Wrong {
+    fn from(refusal: Refusal) -> Self {
+        Self::Request(refusal)
+    }
+}
+
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Self {
+        Self::Own(error)
+    }
+}
+
+impl Wrong {
+    /// A page that says so. In which language is not known any more.
+    pub(super) fn answer(self, service: &Service, request_id: Uuid) -> Response {
+        match self {
+            Self::Request(refusal) => {
+                refusal.log("authorize", "", request_id);
+                problem::page(service, &HeaderMap::new(), None, Problem::Request)
+            }
+            Self::Own(error) => {
+                Refusal::from(error).log("authorize", "", request_id);
+                problem::page(service, &HeaderMap::new(), None, Problem::Unavailable)
+            }
+        }
+    }
+}
+
+impl Visit {
+    /// A visit, by whoever is signed in in the browser.
+    pub(super) async fn begin(service: Arc<Service>, request_id: Uuid, headers: HeaderMap, parameters: Parameters) -> Result<Self, Error> {
+        let signed_in = people::signed_in(&service, &headers).await?;
+        Ok(Self { service, headers, parameters, request_id, signed_in })
+    }
+
+    /// The client and the way back to it, or what is shown instead.
+    pub(super) async fn way(&self) -> Result<Result<Way, Response>, Error> {
+        let Some(id) = self.parameters.get("client_id").and_then(ClientId::parse) else {
+            return Ok(Err(self.problem(Problem::Client, "")));
+        };
+        let (now, named) = (self.service.clock.now(), id.clone());
+        let found = self.service.store.read(move |tx| Client::find(tx, &named)).await?;
+        let client = match (&id, &self.signed_in) {
+            (ClientId::App(_), _) => found.ok_or(Problem::Client),
+            (ClientId::Document(url), signed_in) => match (client_document::kept(found, now), signed_in) {
+                (Some(client), _) => Ok(client),
+                // What has to be fetched is fetched for members only: this server asks nobody on behalf of just anyone.
+                (None, None) => return Ok(Err(self.sign_in_first())),
+                (None, Some(signed_in)) => {
+                    client_document::fetched(&self.service, url, &signed_in.organization).await?.ok_or(Problem::Document)
+                }
+            },
+        };
+        let client = match client {
+            Ok(client) => client,
+            Err(problem) => return Ok(Err(self.problem(problem, &id.to_string()))),
+        };
+        let asked = self.parameters.get("redirect_uri");
+        let is_illegible = asked.is_none() && self.parameters.has("redirect_uri");
+        match redirect::chosen(&client.about.redirect_uris, asked).ok().filter(|_| !is_illegible) {
+            Some(redirect_uri) => Ok(Ok(Way { client, redirect_uri, state: self.parameters.get("state").map(str::to_owned) })),
+            None => Ok(Err(self.problem(Problem::Redirect, &id.to_string()))),
+        }
+    }
+
+    /// What is asked for, or what is wrong with it.
+    pub(super) fn asked(&self) -> Result<Asked, Refusal> {
+        asked(&self.parameters, &self.service.kit.public_url)
+    }
+
+    /// To the sign-in, and from there to the same request, whichever way it came.
+    pub(super) fn sign_in_first(&self) -> Response {
+        let query = Serializer::new(String::new()).extend_pairs(self.parameters.all(&NAMES)).finish();
+        people::sign_in_first(&self.service, &format!("{}?{query}", paths::AUTHORIZE))
+    }
+
+    /// Back to the client with what is wrong, which the log says as well.
+    pub(super) fn back(&self, way: &Way, refusal: &Refusal) -> Response {
+        refusal.log("authorize", &way.client.id.to_string(), self.request_id);
+        self.to(way, &[("error", refusal.code.as_ref()), ("error_description", refusal.description)])
+    }
+
+    /// Back to the client with an answer, what it has given to recognize it by (RFC 6749, section 4.1.2), and who answers (RFC 9207,
+    /// section 2).
+    pub(super) fn to(&self, way: &Way, answer: &[(&str, &str)]) -> Response {
+        let state = way.state.as_deref().map(|state| ("state", state));
+        let parameters: Vec<_> = answer.iter().copied().chain(state).chain([("iss", self.service.kit.public_url.as_str())]).collect();
+        people::redirect(&redirect::with(&way.redirect_uri, &parameters))
+    }
+
+    /// A page that says what is wrong, to the person.
+    pub(super) fn problem(&self, problem: Problem, client: &str) -> Response {
+        tracing::info!(request_id = %self.request_id, endpoint = "authorize", client, reason = problem.reason(), "refused");
+        problem::page(&self.service, &self.headers, self.signed_in.as_ref(), problem)
+    }
+}
+
+/// What a request asks for (RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section 2.1). Who names no resource means the
+/// tools.
+fn asked(parameters: &Parameters, public_url: &str) -> Result<Asked, Refusal> {
+    parameters.check()?;
+    match parameters.get("response_type") {
+        Some("code") => {}
+        Some(_) => return Err(Refusal::new(Code::UnsupportedResponseType, "response_type must be code.")),
+        None => return Err(Refusal::request("response_type is missing.")),
+    }
+    let challenge = Challenge::parse(parameters.get("code_challenge"), parameters.get("code_challenge_method"))?;
+    let scopes = Scopes::asked(parameters.get("scope"))?;
+    let resource = resource(parameters, public_url)?.unwrap_or(Resource::Mcp);
+    Ok(Asked { scopes, resource, challenge })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const RIGHT: [(&str, &str); 6] = [
+        ("response_type", "code"),
+        ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
+        ("code_challenge_method", "S256"),
+        ("scope", "view_tasks"),
+        ("resource", "https://x.example/api/v1"),
+        ("state", "s"),
+    ];
+
+    fn judged(parameters: &[(&str, &str)]) -> Result<Asked, Refusal> {
+        let parameters = Parameters::of(parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        asked(&parameters, "https://x.example")
+    }
+
+    #[test]
+    fn what_may_be_left_out_has_a_default() {
+        assert_eq!(judged(&RIGHT).unwrap().resource, Resource::Api);
+        let asked = judged(&RIGHT[..3]).unwrap();
+        assert_eq!((asked.scopes, asked.resource), (Scopes::all(), Resource::Mcp));
+        let unknown = [&RIGHT[..], &[("prompt", "none"), ("nonce", "x")]].concat();
+        assert!(judged(&unknown).is_ok());
+    }
+
+    #[test]
+    fn each_thing_that_is_wrong_has_its_code() {
+        for (name, value, code) in [
+            ("response_type", "", Code::InvalidRequest),
+            ("response_type", "token", Code::UnsupportedResponseType),
+            ("response_type", "code id_token", Code::UnsupportedResponseType),
+            ("code_challenge", "", Code::InvalidRequest),
+            ("code_challenge", "short", Code::InvalidRequest),
+            ("code_challenge_method", "", Code::InvalidRequest),
+            ("code_challenge_method", "plain", Code::InvalidRequest),
+            ("code_challenge_method", "S512", Code::InvalidRequest),
+            ("scope", "view_everything", Code::InvalidScope),
+            ("resource", "https://x.example/", Code::InvalidTarget),
+            ("resource", "https://y.example/mcp", Code::InvalidTarget),
+            ("state", "\u{0}", Code::InvalidRequest),
+        ] {
+            let changed = RIGHT.map(|(own, right)| (own, if own == name { value } else { right }));
+            assert_eq!(judged(&changed).unwrap_err().code, code, "{name}={value}");
+        }
+        for twice in RIGHT {
+            let parameters = [&RIGHT[..], &[twice]].concat();
+            assert_eq!(judged(&parameters).unwrap_err().code, Code::InvalidRequest, "{}", twice.0);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_request_makes_it_panic(query in ".{0,200}") {
+            let _ = asked(&Parameters::of_query(Some(&query)), "https://x.example");
+        }
+    }
+}

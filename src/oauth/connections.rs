@@ -1,0 +1,154 @@
+//! Connections: which apps members have allowed what, for whoever manages the organization to see and to end.
+
+use std::collections::BTreeSet;
+
+use engine::access::{Permission, Resource};
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::moment::Moment;
+use engine::operation::{Listing, Needs, Nothing, Operation, Page, PageLimits};
+use engine::values;
+use http::Method;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::{Json, Row};
+use uuid::Uuid;
+
+use super::client::ClientId;
+use super::grant::Allowed;
+use super::redirect;
+use crate::platform::{Connection, Done, OauthApp};
+
+store::statements! {
+    /// A page of connections, by their beginning: what comes of several grants of one member to one app for one resource is one.
+    LIST = "select g.oauth_app_id, g.member_id, g.resource, min(g.exchanged_at), max(g.used_at), a.document_url, a.doc from oauth_grant g
+        join oauth_app a on a.id = g.oauth_app_id
+        where g.organization_id = ?1 and g.exchanged_at is not null and g.expires_at > ?2
+        group by g.oauth_app_id, g.member_id, g.resource, a.document_url, a.doc
+        order by min(g.exchanged_at), g.oauth_app_id, g.member_id, g.resource limit ?3 offset ?4";
+    /// How many connections there are.
+    COUNT = "select count(*) from (select 1 from oauth_grant where organization_id = ?1 and exchanged_at is not null and expires_at > ?2
+        group by oauth_app_id, member_id, resource) as connection";
+    /// The grants of some members to some apps, in order.
+    GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant where organization_id = ?1 and exchanged_at is not null
+        and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4) order by exchanged_at, id";
+    /// The app that a document describes. Apps belong to no organization.
+    APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1 where a.document_url = ?2 and o.erased_at is null";
+}
+
+/// As those of other lists for administration.
+const PAGES: PageLimits = PageLimits { default: 50, max: 100 };
+
+/// A connection: what a member has allowed an app at a resource.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({
+    "oauthAppId": "https://app.example/client.json", "memberId": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Notes",
+    "redirectHost": "app.example", "scopes": ["view_properties"], "resource": "https://stay.example/mcp",
+    "connectedAt": "2026-11-21T09:30:00.000Z", "lastUsedAt": "2026-11-21T10:30:00.000Z"
+}))]
+struct ConnectionView {
+    /// The app's `client_id`: an id, or the https address of the app's metadata document.
+    oauth_app_id: String,
+    /// The member who has allowed it.
+    member_id: Uuid,
+    /// What the app calls itself; only of apps that the platform knows has somebody checked that.
+    name: String,
+    /// The host that the member was sent back to, of a private-use scheme the scheme.
+    redirect_host: String,
+    /// What the app may do, as far as the member holds it.
+    scopes: Vec<Permission>,
+    /// The address of the interface that it is for.
+    resource: String,
+    /// When the app was first connected, of the grants that are there.
+    connected_at: Moment,
+    /// When the app has fetched tokens last. A token is good for an hour, so it may have been used an hour longer.
+    last_used_at: Moment,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneConnection {
+    /// The app's `client_id`, as the list has it. In a path it is percent-encoded.
+    #[schemars(length(max = 2_000))]
+    oauth_app_id: String,
+    /// The member from whom the app is disconnected; other members stay connected.
+    member_id: Uuid,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("listConnections", Method::GET, "/connections", Needs::Permission(Permission::ManageOrganization))
+            .tool(
+                "records",
+                "List connected apps",
+                "Apps and assistants that members have connected, what each may do and when it was last used. End one with `deleteConnection`.",
+            )
+            .pages(PAGES, list),
+        Operation::public(
+            "deleteConnection",
+            Method::DELETE,
+            "/connections/{oauthAppId}/{memberId}",
+            Needs::Permission(Permission::ManageOrganization),
+        )
+        .tool(
+            "records",
+            "Disconnect an app",
+            "Disconnects an app from a member, by both ids as `listConnections` gives them: its tokens stop working at once and its webhook \
+             subscriptions are disabled. It may be you.",
+        )
+        .run(delete),
+    ]
+}
+
+/// What tells a connection from others: the app, the member and the resource.
+type Key = (Uuid, Uuid, String);
+
+fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<ConnectionView>> {
+    let now = context.now();
+    let total = context.row(&COUNT, values![now])?.map_or(Ok(0), |row| row.get(0))?;
+    let rows = context.rows(&LIST, values![now, page.limit, page.offset])?;
+    let ids = |column: usize| rows.iter().map(|row| row.get(column)).collect::<store::Result<BTreeSet<Uuid>>>();
+    let (apps, members): (Vec<Uuid>, Vec<Uuid>) = (ids(0)?.into_iter().collect(), ids(1)?.into_iter().collect());
+    let grants = context.rows(&GRANTS, values![now, apps, members])?;
+    let grants = grants.iter().map(|row| Ok((key(row)?, row.get::<Json<Allowed>>(3)?.0))).collect::<Result<Vec<_>>>()?;
+    let public_url = context.public_url();
+    Ok(Listing { items: rows.iter().map(|row| view(row, &grants, public_url)).collect::<Result<_>>()?, total })
+}
+
+fn key(row: &Row) -> Result<Key> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+}
+
+/// From the columns of [`LIST`], with what was allowed by all grants of the page.
+fn view(row: &Row, grants: &[(Key, Allowed)], public_url: &str) -> Result<ConnectionView> {
+    let key = key(row)?;
+    let own: Vec<&Allowed> = grants.iter().filter(|(of, _)| *of == key).map(|(_, allowed)| allowed).collect();
+    let (connected_at, last_used_at): (Timestamp, Timestamp) = (row.get(3)?, row.get(4)?);
+    let (document, Json(app)): (Option<String>, Json<OauthApp>) = (row.get(5)?, row.get(6)?);
+    let (app_id, member_id, resource) = key;
+    let scopes: BTreeSet<Permission> = own.iter().flat_map(|allowed| allowed.permissions.iter().copied()).collect();
+    Ok(ConnectionView {
+        oauth_app_id: document.unwrap_or_else(|| app_id.to_string()),
+        member_id,
+        name: app.name,
+        redirect_host: own.last().map(|allowed| redirect::host(&allowed.redirect_uri)).unwrap_or_default(),
+        scopes: scopes.into_iter().collect(),
+        resource: own.last().and_then(|allowed| allowed.resource).map_or(resource, |resource: Resource| resource.url(public_url)),
+        connected_at: Moment(connected_at),
+        last_used_at: Moment(last_used_at),
+    })
+}
+
+fn delete(context: &mut Context<'_, '_>, input: OneConnection) -> Result<Done> {
+    let app = match ClientId::parse(&input.oauth_app_id) {
+        Some(ClientId::App(app)) => Some(app),
+        Some(ClientId::Document(url)) => context.row(&APP_OF_DOCUMENT, values![url.as_str()])?.map(|row| row.get(0)).transpose()?,
+        None => None,
+    };
+    let connection = app.map(|app| Connection { app, member: input.member_id });
+    let has_ended = connection.map_or(Ok(false), |connection| connection.end(context))?;
+    if has_ended { Ok(Done { success: true }) } else { Err(Error::not_found("Connection")) }
+}

@@ -1,0 +1,208 @@
+//! The member's word: who asks, for what, and yes or no. It is asked every time: that somebody has allowed an app something once is no
+//! reason to give it more, and a page that answers by itself could be made to (RFC 8252, section 8.6).
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::Response;
+use engine::access::{Member, Permission, Resource};
+use engine::error::{Error, Result};
+use engine::pipeline::Service;
+use engine::surface::{note, request_id};
+use engine::values;
+use serde::Deserialize;
+use store::Json;
+use uuid::Uuid;
+
+use super::authorize::{Asked, NAMES, Visit, Way, Wrong};
+use super::client::{Client, ClientId, Origin};
+use super::grant::{self, Allowed};
+use super::parameters::Parameters;
+use super::problem::Problem;
+use super::refusal::{Code, Refusal};
+use super::words::{self, Words};
+use super::{code, paths, redirect};
+use crate::people::{self, Frame, SignedIn};
+
+store::statements! {
+    /// Some properties.
+    PROPERTIES = "select doc from record where organization_id = ?1 and kind = 'property' and id = any(?2) order by created_at, id limit ?3";
+    /// A member.
+    MEMBER = "select doc from member where organization_id = ?1 and id = ?2";
+}
+
+/// Properties that are named; the others are counted.
+const NAMED: u32 = 8;
+
+/// The page that asks.
+#[derive(Template)]
+#[template(path = "oauth/consent.html")]
+struct Page<'p> {
+    frame: Frame<'p>,
+    words: &'static Words,
+    /// What the app calls itself.
+    app: String,
+    /// What is to be said of that.
+    caution: Option<String>,
+    /// Where people are sent.
+    leads_to: String,
+    organization: &'p str,
+    member: String,
+    through: &'static str,
+    properties: String,
+    given: Vec<&'static str>,
+    not_given: Vec<&'static str>,
+    lasts: String,
+    action: String,
+    form: String,
+    hidden: Vec<(&'p str, &'p str)>,
+}
+
+/// Shows the page that asks.
+pub(super) async fn show(visit: &Visit, way: &Way, asked: &Asked, signed_in: &SignedIn) -> Result<Response, Wrong> {
+    let (service, language) = (&visit.service, people::language(&visit.headers));
+    let words = words::of(language);
+    let organization = signed_in.organization.settings.name.as_str();
+    let given = asked.scopes.held(&signed_in.member.permissions);
+    let said = |permissions: &[Permission]| permissions.iter().map(|permission| (words.scope)(*permission)).collect::<Vec<_>>();
+    let not_given: Vec<_> = asked.scopes.permissions().iter().copied().filter(|asked| !given.permissions().contains(asked)).collect();
+    let app = way.client.name();
+    let title = words.title.replace("{app}", &app);
+    let host = redirect::host(&way.redirect_uri);
+    let page = Page {
+        caution: caution(words, &way.client),
+        leads_to: if redirect::is_local(&way.redirect_uri) { words.local.replace("{host}", &host) } else { host },
+        organization,
+        member: signed_in.member.email.clone(),
+        through: match asked.resource {
+            Resource::Api => words.through_api,
+            Resource::Mcp => words.through_tools,
+        },
+        properties: properties(service, words, signed_in).await?,
+        given: said(given.permissions()),
+        not_given: said(&not_given),
+        lasts: words.lasts.replace("{organization}", organization),
+        action: people::address(service, paths::CONSENT),
+        form: signed_in.form_token(),
+        hidden: visit.parameters.all(&NAMES).collect(),
+        frame: Frame::new(service, language, &title, Some(signed_in)),
+        words,
+        app,
+    };
+    // Browsers hold where a form is redirected to against its policy.
+    Ok(people::page(200, page.render().map_err(Error::internal), language, &[&redirect::source(&way.redirect_uri)]))
+}
+
+/// What is to be said of a client's name: nobody has checked what a client says of itself (RFC 7591, section 5; draft
+/// client-id-metadata-document, section 6).
+fn caution(words: &Words, client: &Client) -> Option<String> {
+    match (client.origin, &client.id) {
+        (Origin::Platform, _) => None,
+        (Origin::Document, ClientId::Document(url)) => Some(words.described_at.replace("{host}", url.host_str().unwrap_or_default())),
+        (Origin::Document | Origin::Registered, _) => Some(words.registered_itself.to_owned()),
+    }
+}
+
+/// Which properties the app reaches: those of the member.
+async fn properties(service: &Service, words: &Words, signed_in: &SignedIn) -> Result<String> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Named {
+        name: String,
+    }
+    let Some(ids) = signed_in.member.property_ids.clone() else { return Ok(words.every_property.to_owned()) };
+    let (count, organization) = (ids.len(), signed_in.organization.id);
+    let rows = service.store.read_for(Some(organization), move |tx| tx.rows(&PROPERTIES, &values![organization, ids, NAMED])).await?;
+    let names: Vec<String> =
+        rows.iter().map(|row| row.get(0).map(|Json::<Named>(property)| property.name)).collect::<store::Result<_>>()?;
+    let listed = names.join(", ");
+    Ok(match count - names.len() {
+        _ if names.is_empty() => words.no_property.to_owned(),
+        0 => listed,
+        more => words.and_more.replace("{names}", &listed).replace("{more}", &more.to_string()),
+    })
+}
+
+/// `POST /oauth/consent`: yes or no.
+pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
+    let (parts, body) = request.into_parts();
+    let request_id = request_id(&parts);
+    let parameters = Parameters::of_form(&parts.headers, body).await;
+    let shared = service.clone();
+    let decided = async { said(&Visit::begin(service, request_id, parts.headers, parameters?).await?).await };
+    let mut response = match decided.await {
+        Ok(response) => response,
+        Err(wrong) => wrong.answer(&shared, request_id),
+    };
+    note(&mut response, "decideConsent", None);
+    response
+}
+
+/// What becomes of what a member has said. Everything is judged anew: the form may have been open for long.
+async fn said(visit: &Visit) -> Result<Response, Wrong> {
+    let Some(signed_in) = &visit.signed_in else { return Ok(visit.sign_in_first()) };
+    if !visit.parameters.get("form").is_some_and(|token| signed_in.is_own_form(token)) {
+        return Ok(visit.problem(Problem::Form, visit.parameters.get("client_id").unwrap_or_default()));
+    }
+    let way = match visit.way().await? {
+        Ok(way) => way,
+        Err(instead) => return Ok(instead),
+    };
+    let asked = match visit.asked() {
+        Ok(asked) => asked,
+        Err(refusal) => return Ok(visit.back(&way, &refusal)),
+    };
+    match visit.parameters.get("decision") {
+        Some("approve") => {}
+        Some("deny") => return Ok(visit.back(&way, &Refusal::new(Code::AccessDenied, "The member said no."))),
+        _ => return show(visit, &way, &asked, signed_in).await,
+    }
+    match approve(&visit.service, &way, asked, signed_in).await? {
+        Approved::Code(code) => {
+            let (client, organization, member) = (&way.client.id, signed_in.organization.id, signed_in.member_id);
+            tracing::info!(request_id = %visit.request_id, %client, %organization, %member, "a member allowed an app");
+            Ok(visit.to(&way, &[("code", &code)]))
+        }
+        Approved::Nothing => {
+            Ok(visit.back(&way, &Refusal::new(Code::AccessDenied, "The member holds none of the permissions that were asked for.")))
+        }
+        Approved::ByNobody => Ok(visit.sign_in_first()),
+        Approved::ForNobody => Ok(visit.problem(Problem::Client, &way.client.id.to_string())),
+    }
+}
+
+/// What a yes comes to.
+enum Approved {
+    /// A code.
+    Code(String),
+    /// There was nothing to give.
+    Nothing,
+    /// The member has gone meanwhile.
+    ByNobody,
+    /// The app has.
+    ForNobody,
+}
+
+async fn approve(service: &Arc<Service>, way: &Way, asked: Asked, signed_in: &SignedIn) -> Result<Approved> {
+    let (app, member_id, redirect_uri): (Uuid, Uuid, String) = (way.client.app, signed_in.member_id, way.redirect_uri.clone());
+    grant::within(service, signed_in.organization.id, move |context| {
+        let Some(row) = context.row(&MEMBER, values![member_id])? else { return Ok(Approved::ByNobody) };
+        if !Client::hold(context, app)? {
+            return Ok(Approved::ForNobody);
+        }
+        let Json(member): Json<Member> = row.get(0)?;
+        let given = asked.scopes.held(&member.permissions);
+        if given.is_empty() {
+            return Ok(Approved::Nothing);
+        }
+        let allowed = Allowed {
+            permissions: given.permissions().to_vec(),
+            resource: Some(asked.resource),
+            redirect_uri,
+            challenge: asked.challenge.as_text().to_owned(),
+        };
+        code::make(context, member_id, app, &allowed).map(Approved::Code)
+    })
+    .await
+}

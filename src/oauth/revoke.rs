@@ -1,0 +1,95 @@
+//! Revocation (RFC 7009): a client ends what it holds.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::Response;
+use engine::access;
+use engine::context::Context;
+use engine::error::{Kind, Result as Worked};
+use engine::pipeline::Service;
+use engine::surface::{note, request_id};
+use engine::values;
+use http::{HeaderMap, StatusCode};
+use serde_json::json;
+use store::Value;
+use uuid::Uuid;
+
+use super::parameters::Parameters;
+use super::refusal::Refusal;
+use super::token::{Asked, authenticated, owner, refresh_owner};
+use super::{grant, refresh, reply};
+
+store::statements! {
+    /// Whose an access token is.
+    OF_ACCESS_TOKEN = "select organization_id from access_token where token_hash = ?1";
+    /// The app of an access token.
+    APP_OF = "select oauth_app_id from access_token where organization_id = ?1 and token_hash = ?2";
+    /// Ends an access token.
+    END = "delete from access_token where organization_id = ?1 and token_hash = ?2";
+}
+
+/// `POST /oauth/revoke`.
+pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
+    let (parts, body) = request.into_parts();
+    let mut asked = Asked::default();
+    let mut response = match answer(&service, &parts.headers, body, &mut asked).await {
+        // The body says nothing (section 2.2).
+        Ok(()) => reply::json(StatusCode::OK, &json!({})),
+        Err(refusal) => {
+            refusal.log("revoke", &asked.client, request_id(&parts));
+            refusal.answer()
+        }
+    };
+    note(&mut response, "revokeToken", None);
+    response
+}
+
+/// What is unknown is no error: there is nothing left to end (section 2.2). A token tells by itself which kind it is, so that a hint is
+/// not needed (section 2.1).
+async fn answer(service: &Arc<Service>, headers: &HeaderMap, body: Body, asked: &mut Asked) -> Result<(), Refusal> {
+    let parameters = Parameters::of_form(headers, body).await?;
+    parameters.check()?;
+    let client = authenticated(service, headers, &parameters, asked).await?;
+    let token = parameters.get("token").ok_or(Refusal::request("token is missing."))?;
+    let (hash, is_refresh, app) = (access::hash(token), token.starts_with(refresh::PREFIX), client.app);
+    let organization = if is_refresh { refresh_owner(service, &hash).await? } else { owner(service, &OF_ACCESS_TOKEN, &hash).await? };
+    let Some(organization) = organization else { return Ok(()) };
+    let ended =
+        grant::within(
+            service,
+            organization,
+            move |context| {
+                if is_refresh { end_grant(context, &hash, app) } else { end_token(context, hash, app) }
+            },
+        );
+    match ended.await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Refusal::grant("The token was made for another client.")),
+        // It is gone with its organization.
+        Err(error) if error.kind() == Kind::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Ends the grant of a refresh token, with its access tokens (section 2.1); false where it is another client's, which is left alone.
+fn end_grant(context: &mut Context<'_, '_>, hash: &[u8], app: Uuid) -> Worked<bool> {
+    let Some(grant) = refresh::grant_of(context, hash)? else { return Ok(true) };
+    if grant.app != app {
+        return Ok(false);
+    }
+    grant.end(context)?;
+    Ok(true)
+}
+
+/// Ends an access token, and nothing besides; false where it is another client's, which is left alone.
+fn end_token(context: &mut Context<'_, '_>, hash: Vec<u8>, app: Uuid) -> Worked<bool> {
+    let Some(row) = context.row(&APP_OF, values![Value::Bytes(hash.clone())])? else { return Ok(true) };
+    if row.get::<Uuid>(0)? != app {
+        return Ok(false);
+    }
+    context.touch_configuration();
+    context.execute(&END, values![Value::Bytes(hash)])?;
+    Ok(true)
+}

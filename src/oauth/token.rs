@@ -1,0 +1,121 @@
+//! The token endpoint (RFC 6749, section 3.2).
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::Response;
+use engine::access::{self, Resource};
+use engine::error::Error;
+use engine::pipeline::Service;
+use engine::surface::{note, request_id};
+use http::{HeaderMap, StatusCode};
+use store::{Statement, Value};
+use strum::VariantArray as _;
+use uuid::Uuid;
+
+use super::authentication::Shown;
+use super::client::Client;
+use super::parameters::Parameters;
+use super::refresh::Tokens;
+use super::refusal::{Code, Refusal};
+use super::{code, grant, refresh, reply};
+
+store::statements! {
+    /// Whose a code is.
+    OF_CODE = "select organization_id from oauth_grant where code_hash = ?1";
+    /// Whose a refresh token is.
+    OF_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where token_hash = ?1";
+}
+
+/// `POST /oauth/token`.
+pub(super) async fn token(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
+    let (parts, body) = request.into_parts();
+    let mut asked = Asked::default();
+    let mut response = match answer(&service, &parts.headers, body, &mut asked).await {
+        Ok(tokens) => reply::json(StatusCode::OK, &tokens),
+        Err(refusal) => {
+            refusal.log("token", &asked.client, request_id(&parts));
+            refusal.answer()
+        }
+    };
+    note(&mut response, "exchangeToken", None);
+    response
+}
+
+/// Who asks, as far as that is known: for the log.
+#[derive(Default)]
+pub(super) struct Asked {
+    pub(super) client: String,
+}
+
+async fn answer(service: &Arc<Service>, headers: &HeaderMap, body: Body, asked: &mut Asked) -> Result<Tokens, Refusal> {
+    let parameters = Parameters::of_form(headers, body).await?;
+    parameters.check()?;
+    let client = authenticated(service, headers, &parameters, asked).await?;
+    match parameters.get("grant_type") {
+        Some("authorization_code") => of_code(service, &client, &parameters).await,
+        Some("refresh_token") => of_refresh_token(service, &client, &parameters).await,
+        Some(_) => Err(Refusal::new(Code::UnsupportedGrantType, "grant_type must be authorization_code or refresh_token.")),
+        None => Err(Refusal::request("grant_type is missing.")),
+    }
+}
+
+/// The client that asks, which has shown that it is that one (RFC 6749, section 3.2.1).
+pub(super) async fn authenticated(
+    service: &Service,
+    headers: &HeaderMap,
+    parameters: &Parameters,
+    asked: &mut Asked,
+) -> Result<Client, Refusal> {
+    let shown = Shown::read(headers, parameters)?;
+    let id = shown.id()?;
+    asked.client = id.to_string();
+    let found = service.store.read(move |tx| Client::find(tx, &id)).await?;
+    shown.verify(found, service.clock.now())
+}
+
+/// RFC 6749, section 4.1.3.
+async fn of_code(service: &Arc<Service>, client: &Client, parameters: &Parameters) -> Result<Tokens, Refusal> {
+    let code = parameters.get("code").ok_or(Refusal::request("code is missing."))?;
+    let shown = code::Presented {
+        app: client.app,
+        hash: access::hash(code),
+        verifier: parameters.get("code_verifier").ok_or(Refusal::request("code_verifier is missing."))?.to_owned(),
+        redirect_uri: parameters.get("redirect_uri").map(str::to_owned),
+        resource: resource(parameters, &service.kit.public_url)?,
+    };
+    let organization = owner(service, &OF_CODE, &shown.hash).await?.ok_or(code::UNKNOWN)?;
+    grant::within(service, organization, move |context| code::exchange(context, &shown)).await?
+}
+
+/// RFC 6749, section 6.
+async fn of_refresh_token(service: &Arc<Service>, client: &Client, parameters: &Parameters) -> Result<Tokens, Refusal> {
+    let token = parameters.get("refresh_token").ok_or(Refusal::request("refresh_token is missing."))?;
+    let shown = refresh::Presented {
+        app: client.app,
+        hash: access::hash(token),
+        scope: parameters.get("scope").map(str::to_owned),
+        resource: resource(parameters, &service.kit.public_url)?,
+    };
+    let organization = refresh_owner(service, &shown.hash).await?.ok_or(refresh::UNKNOWN)?;
+    grant::within(service, organization, move |context| refresh::refresh(context, &shown)).await?
+}
+
+/// The resource that a request names, if it does: one of the two, as they call themselves (RFC 8707, section 2).
+pub(super) fn resource(parameters: &Parameters, public_url: &str) -> Result<Option<Resource>, Refusal> {
+    let Some(asked) = parameters.get("resource") else { return Ok(None) };
+    let known = Resource::VARIANTS.iter().copied().find(|resource| resource.url(public_url) == asked);
+    known.map(Some).ok_or(Refusal::new(Code::InvalidTarget, "resource is none of the resources of this server."))
+}
+
+/// The organization of a refresh token.
+pub(super) async fn refresh_owner(service: &Service, hash: &[u8]) -> Result<Option<Uuid>, Error> {
+    owner(service, &OF_REFRESH_TOKEN, hash).await
+}
+
+/// The organization that a secret belongs to, by its hash: what is done there is done under its lock.
+pub(super) async fn owner(service: &Service, statement: &'static Statement, hash: &[u8]) -> Result<Option<Uuid>, Error> {
+    let hash = Value::Bytes(hash.to_vec());
+    service.store.read(move |tx| Ok(tx.row(statement, &[hash])?.map(|row| row.get(0)).transpose()?)).await
+}

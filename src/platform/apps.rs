@@ -1,0 +1,123 @@
+//! OAuth apps and their secrets. Apps belong to no organization.
+
+use std::time::Duration;
+
+use engine::access;
+use engine::context::System;
+use engine::error::{Error, Result};
+use engine::field::{Label, RedirectUri};
+use engine::moment::Moment;
+use engine::operation::Operation;
+use engine::values;
+use http::Method;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+store::statements! {
+    /// Creates an OAuth app, or replaces one. An app that came by itself is the platform's from then on; a secret stays.
+    PUT_APP = "insert into oauth_app (id, created_at, updated_at, doc) values (?1, ?2, ?2, ?3)
+        on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc, idle_since = null, document_url = null
+        returning created_at, updated_at";
+    /// Gives an app another secret. The one before stays good until a moment; one that was replaced earlier is forgotten.
+    REPLACE_SECRET = "update oauth_app set replaced_hash = secret_hash, replaced_until = ?3, secret_hash = ?2
+        where id = ?1 and document_url is null returning id";
+}
+
+/// A day: how long a secret that is replaced stays good (contract: People: OAuth 2.1).
+const SECRET_GRACE: Duration = Duration::from_secs(86_400);
+
+/// An OAuth app as it is stored, however it came.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct OauthApp {
+    /// What it calls itself; may be empty.
+    pub(crate) name: String,
+    /// Where people may be sent back to.
+    pub(crate) redirect_uris: Vec<String>,
+    /// When its metadata document was fetched, of an app that is described by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fetched_at: Option<Moment>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "name": "Zap", "redirectUris": ["https://client.example/callback"] }))]
+struct PutApp {
+    /// Id of the OAuth app, chosen by the caller. One that is known is replaced, another one is created.
+    oauth_app_id: Uuid,
+    /// What the app is called where people are asked to connect it; may be empty.
+    name: Label,
+    /// Addresses that the app may be sent back to: absolute https URLs, http URLs of the own machine (`http://127.0.0.1/callback`, good with any
+    /// port), or addresses of a private-use scheme with a dot (`com.example.app:/callback`). Replaces the whole list.
+    #[schemars(length(max = 100))]
+    redirect_uris: Vec<RedirectUri>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AppView {
+    id: Uuid,
+    name: String,
+    redirect_uris: Vec<RedirectUri>,
+    created_at: Moment,
+    updated_at: Moment,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CreateClientSecret {
+    /// Id of the OAuth app that gets a secret, or another one. An unknown one is a 404.
+    oauth_app_id: Uuid,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({ "clientSecret": "cs_4tq0H9bX0yY0k1m8rYvQ3m0wV9o7m2c1l5s8t3u6w9x" }))]
+struct ClientSecretView {
+    /// Shown once; only its hash is stored.
+    client_secret: String,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::platform("putOauthApp", Method::PUT, "/oauth-apps/{oauthAppId}")
+            .summary("Create an OAuth app, or replace one")
+            .run_system(put_app),
+        Operation::platform("createClientSecret", Method::POST, "/oauth-apps/{oauthAppId}/client-secret")
+            .summary("Make a secret for an OAuth app, shown once, which it must show from then on; the one before is good for a day")
+            .creates()
+            .run_system(create_secret),
+    ]
+}
+
+/// A new secret of an app, told from other secrets by its beginning.
+pub(crate) fn new_secret(ids: &engine::ids::Ids) -> String {
+    access::token("cs_", ids)
+}
+
+fn put_app(system: &mut System<'_, '_>, input: PutApp) -> Result<AppView> {
+    let redirect_uris = input.redirect_uris.iter().map(|uri| uri.0.clone()).collect();
+    let doc = store::Value::json(&OauthApp { name: input.name.0.clone(), redirect_uris, fetched_at: None })?;
+    let row = system.tx.row(&PUT_APP, &values![input.oauth_app_id, system.now, doc])?;
+    let row = row.ok_or_else(|| Error::internal("an upsert returned nothing"))?;
+    Ok(AppView {
+        id: input.oauth_app_id,
+        name: input.name.0,
+        redirect_uris: input.redirect_uris,
+        created_at: Moment(row.get(0)?),
+        updated_at: Moment(row.get(1)?),
+    })
+}
+
+fn create_secret(system: &mut System<'_, '_>, input: CreateClientSecret) -> Result<ClientSecretView> {
+    let client_secret = new_secret(&system.kit.ids);
+    let until = system.now.checked_add(SECRET_GRACE).unwrap_or(Timestamp::MAX);
+    let hash = store::Value::Bytes(access::hash(&client_secret));
+    match system.tx.row(&REPLACE_SECRET, &values![input.oauth_app_id, hash, until])? {
+        Some(_) => Ok(ClientSecretView { client_secret }),
+        None => Err(Error::not_found("OAuth app")),
+    }
+}

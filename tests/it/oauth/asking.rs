@@ -1,0 +1,149 @@
+//! The authorization endpoint: what it is asked, and where nobody is sent.
+
+use reqwest::Method;
+use serde_json::json;
+
+use super::{CHALLENGE, Pairs, REDIRECT, Scene, ask, encoded, leads_to, pairs, query, register, with};
+use crate::people::{Browser, html};
+use crate::support::{Answer, App, on_both};
+
+/// What a browser is answered that comes with a query.
+async fn come(browser: &Browser, query: &str) -> Answer {
+    browser.get(&format!("/oauth/authorize?{query}")).await
+}
+
+/// Checks that the person is told, and nobody is sent anywhere.
+#[track_caller]
+fn told(answer: &Answer) {
+    assert_eq!((answer.status, answer.header("location")), (400, None), "{}", answer.body);
+    html(answer);
+}
+
+on_both! {
+    async fn nobody_is_sent_anywhere_by_a_wrong_client_or_address(app: App) {
+        let scene = Scene::build(&app).await;
+        let (right, stranger) = (scene.ask(), Browser::new(&app));
+        for browser in [&scene.browser, &stranger] {
+            for client in ["", "nonsense", "0192f0c1-2345-7abc-8def-0123456789ab", "http://app.example/client.json", "\0", "' or 1=1"] {
+                told(&come(browser, &encoded(&with(right.clone(), "client_id", client))).await);
+            }
+            for address in [
+                "https://client.example/CB", "https://client.example/cb/", "https://client.example/cb?x=1", "https://client.example/cb#x",
+                "https://client.example:443/cb", "https://client.example:8443/cb", "https://client.example%2Fcb", "https://client.example/%63b",
+                "https://client.example/x/../cb", "https://client.example@evil.example/cb", "https://evil.example@client.example/cb",
+                "https://client.example.evil.example/cb", "http://client.example/cb", "//client.example/cb", "https://evil.example/cb",
+                "javascript:alert(1)", "data:text/html,x", "https://client.example/cb\0", "https://client.example/cb\r\nset-cookie:x=y",
+                "https://client.example/cb ", "http://127.0.0.1/cb",
+            ] {
+                told(&come(browser, &encoded(&with(right.clone(), "redirect_uri", address))).await);
+            }
+            for twice in ["client_id", "redirect_uri"] {
+                let value = &right.iter().find(|(name, _)| name == twice).unwrap().1;
+                told(&come(browser, &format!("{}&{}", encoded(&right), encoded(&pairs(&[(twice, value)])))).await);
+            }
+            for raw in ["", "client_id=%ff", "client_id=%00", "&&&", "=", "client_id[]=x"] {
+                told(&come(browser, raw).await);
+            }
+        }
+        // What the app has named, and may not be an address, is refused when it is named.
+        let path = format!("/oauth-apps/{}", scene.org.oauth_app);
+        for address in ["http://client.example/cb", "javascript:alert(1)", "app:/cb", "https://client.example/cb#x", "https://a@client.example/cb"] {
+            let answer = app.platform().send(Method::PUT, &path, Some(json!({ "name": "X", "redirectUris": [address] }))).await;
+            assert_eq!(answer.issues(), ["redirectUris.0"], "{address}");
+        }
+    }
+
+    async fn everything_else_goes_back_with_state_and_who_answers(app: App) {
+        let scene = Scene::build(&app).await;
+        let (right, stranger) = (scene.ask(), Browser::new(&app));
+        let back = async |browser: &Browser, query_: &str, error: &str| {
+            let there = leads_to(&come(browser, query_).await);
+            assert!(there.as_str().starts_with(&format!("{REDIRECT}?")), "{there}");
+            assert_eq!(query(&there, "error").as_deref(), Some(error), "{query_}");
+            assert_eq!((query(&there, "iss"), query(&there, "code")), (Some(app.base.clone()), None));
+            query(&there, "state")
+        };
+        // The platform's apps can be trusted with whoever comes; so it makes no difference who is signed in.
+        for browser in [&scene.browser, &stranger] {
+            for (name, value, error) in [
+                ("response_type", "", "invalid_request"), ("response_type", "token", "unsupported_response_type"),
+                ("code_challenge", "", "invalid_request"), ("code_challenge", "short", "invalid_request"),
+                ("code_challenge_method", "", "invalid_request"), ("code_challenge_method", "plain", "invalid_request"),
+                ("code_challenge_method", "S512", "invalid_request"), ("scope", "view_everything", "invalid_scope"),
+                ("scope", "view_tasks  view_guides", "invalid_scope"), ("resource", "https://evil.example/mcp", "invalid_target"),
+                ("resource", &format!("{}/mcp/", app.base), "invalid_target"),
+            ] {
+                let state = back(browser, &encoded(&with(right.clone(), name, value)), error).await;
+                assert_eq!(state.as_deref(), Some("s p&=é"), "{name}={value}");
+            }
+            for (name, value) in [("scope", "view_tasks"), ("resource", "x"), ("code_challenge", CHALLENGE), ("response_type", "code"), ("x", "y")] {
+                let twice = format!("{}&{}", encoded(&with(right.clone(), name, value)), encoded(&pairs(&[(name, value)])));
+                assert!(back(browser, &twice, "invalid_request").await.is_some(), "{name}");
+            }
+            let states = format!("{}&state=other", encoded(&right));
+            assert_eq!(back(browser, &states, "invalid_request").await, None, "which of two is not known");
+            for state in ["%00", "%ff", "a%0d%0ab", &"a".repeat(4_097)] {
+                let odd = format!("{}&state={state}", encoded(&with(right.clone(), "state", "")));
+                assert_eq!(back(browser, &odd, "invalid_request").await, None);
+            }
+        }
+        let none = with(right, "state", "");
+        let there = leads_to(&come(&scene.browser, &encoded(&with(none, "scope", "x"))).await);
+        assert_eq!(query(&there, "state"), None);
+    }
+
+    async fn who_is_not_signed_in_signs_in_and_comes_back(app: App) {
+        let scene = Scene::build(&app).await;
+        let stranger = Browser::new(&app);
+        let query_ = encoded(&scene.ask());
+        let answer = come(&stranger, &format!("{query_}&prompt=none&nonce=1")).await;
+        assert_eq!(answer.status, 303);
+        let there = answer.header("location").unwrap();
+        let sent: Pairs = form_urlencoded::parse(there.strip_prefix("/sign-in?").unwrap().as_bytes()).into_owned().collect();
+        let return_to = sent[0].1.clone();
+        assert_eq!(return_to, format!("/oauth/authorize?{query_}"));
+        // By a form as well; the same request comes back.
+        let fields = scene.ask();
+        let by_form = stranger.post("/oauth/authorize", &fields.iter().map(crate::oauth::borrowed).collect::<Vec<_>>()).await;
+        assert_eq!(by_form.header("location"), Some(there));
+        assert_eq!(scene.browser.get(&return_to).await.status, 200);
+        let page = scene.browser.post("/oauth/authorize", &fields.iter().map(crate::oauth::borrowed).collect::<Vec<_>>()).await;
+        assert_eq!(page.status, 200);
+        let head = scene.browser.send(scene.browser.request(Method::HEAD, &return_to)).await;
+        assert_eq!((head.status, head.body), (200, json!("")));
+    }
+
+    async fn an_app_that_came_by_itself_sends_nobody_anywhere_unasked(app: App) {
+        let scene = Scene::build(&app).await;
+        let evil = register(&app, json!({ "redirect_uris": ["https://evil.example/"], "token_endpoint_auth_method": "none" })).await;
+        let right = ask(evil.body["client_id"].as_str().unwrap(), "https://evil.example/");
+        for query_ in [encoded(&right), encoded(&with(right.clone(), "scope", "x")), encoded(&with(right.clone(), "response_type", ""))] {
+            let answer = come(&Browser::new(&app), &query_).await;
+            assert!(answer.header("location").unwrap().starts_with("/sign-in?"), "{query_}");
+        }
+        let there = leads_to(&come(&scene.browser, &encoded(&with(right, "scope", "x"))).await);
+        assert_eq!(query(&there, "error").as_deref(), Some("invalid_scope"));
+    }
+
+    async fn an_app_of_the_own_machine_has_any_port(app: App) {
+        let scene = Scene::build(&app).await;
+        let uris = ["http://127.0.0.1/cb", "http://localhost:3000/cb", "com.example.app:/cb"];
+        let client = register(&app, json!({ "redirect_uris": uris, "token_endpoint_auth_method": "none" })).await;
+        let client = client.body["client_id"].as_str().unwrap();
+        for (address, source) in [
+            ("http://127.0.0.1:49152/cb", "http://127.0.0.1:49152"), ("http://localhost:49152/cb", "http://localhost:49152"),
+            ("com.example.app:/cb", "com.example.app:"),
+        ] {
+            let answer = come(&scene.browser, &encoded(&ask(client, address))).await;
+            assert_eq!(answer.status, 200, "{address}");
+            assert!(answer.header("content-security-policy").unwrap().ends_with(&format!("form-action 'self' {source}")));
+            let there = scene.decide(&ask(client, address), "approve").await;
+            assert!(there.as_str().starts_with(&format!("{address}?code=")), "{there}");
+        }
+        for address in ["http://[::1]:1/cb", "http://127.0.0.2/cb", "http://localhost:1/cb/", "http://127.0.0.1:1/cb?x", "http://localhost.evil.example/cb", "https://localhost/cb", "com.example.app:/cb2", "com.example.app.evil:/cb"] {
+            told(&come(&scene.browser, &encoded(&ask(client, address))).await);
+        }
+        // It has named three, so it has to say which.
+        told(&come(&scene.browser, &encoded(&with(ask(client, ""), "redirect_uri", ""))).await);
+    }
+}

@@ -1,0 +1,85 @@
+//! Clients that register themselves (RFC 7591).
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::json;
+
+use super::{Scene, Tokens, ask, pairs, refused, register, token, with};
+use crate::support::{Answer, App, on_both};
+
+on_both! {
+    async fn a_client_registers_itself_and_is_what_it_is_told(app: App) {
+        let scene = Scene::build(&app).await;
+        let uri = "https://notes.example/cb";
+        let public = register(&app, json!({ "client_name": "Notes", "redirect_uris": [uri], "token_endpoint_auth_method": "none", "software_id": "x" })).await;
+        assert_eq!((public.status, public.header("cache-control")), (201, Some("no-store")));
+        assert_eq!(public.body["client_name"], "Notes");
+        assert_eq!(public.body["redirect_uris"], json!([uri]));
+        assert!(public.body.get("client_secret").is_none());
+        let confidential = register(&app, json!({ "redirect_uris": [uri] })).await.body;
+        assert_eq!((&confidential["token_endpoint_auth_method"], &confidential["client_secret_expires_at"]), (&json!("client_secret_basic"), &json!(0)));
+        for (client, secret) in [(&public.body, None), (&confidential, confidential["client_secret"].as_str())] {
+            let id = client["client_id"].as_str().unwrap();
+            let code = scene.code(&ask(id, uri)).await;
+            let form = with(with(scene.exchange_of(&code), "client_id", id), "redirect_uri", uri);
+            if let Some(secret) = secret {
+                refused(&token(&app, &form).await, 401, "invalid_client");
+                Tokens::of(&token(&app, &with(form, "client_secret", secret)).await);
+            } else {
+                refused(&token(&app, &with(form.clone(), "client_secret", "cs_x")).await, 401, "invalid_client");
+                Tokens::of(&token(&app, &form).await);
+            }
+        }
+    }
+
+    async fn what_is_no_client_is_refused(app: App) {
+        let uri = "https://notes.example/cb";
+        for (metadata, error) in [
+            (json!({}), "invalid_redirect_uri"), (json!({ "redirect_uris": ["http://notes.example/"] }), "invalid_redirect_uri"),
+            (json!({ "redirect_uris": ["javascript:alert(1)"] }), "invalid_redirect_uri"), (json!({ "redirect_uris": vec![uri; 11] }), "invalid_redirect_uri"),
+            (json!({ "redirect_uris": ["https://a;b.example/"] }), "invalid_redirect_uri"),
+            (json!({ "redirect_uris": [uri], "client_name": "a\u{0}b" }), "invalid_client_metadata"),
+            (json!({ "redirect_uris": [uri], "client_name": "a".repeat(201) }), "invalid_client_metadata"),
+            (json!({ "redirect_uris": [uri], "token_endpoint_auth_method": "private_key_jwt" }), "invalid_client_metadata"),
+            (json!({ "redirect_uris": [uri], "grant_types": ["implicit"] }), "invalid_client_metadata"),
+            (json!([]), "invalid_client_metadata"), (json!({ "redirect_uris": uri }), "invalid_client_metadata"),
+        ] {
+            refused(&register(&app, metadata).await, 400, error);
+        }
+        for (kind, body) in [("application/json", vec![0xff]), ("application/json", vec![b'['; 60_000]), ("application/json", vec![b' '; 70_000]), ("text/plain", b"{}".to_vec()), ("application/json", Vec::new())] {
+            let request = app.http.request(Method::POST, format!("{}/oauth/register", app.base)).header("content-type", kind).body(body);
+            refused(&Answer::of(request).await, 400, "invalid_client_metadata");
+        }
+    }
+
+    async fn an_address_registers_twenty_an_hour(app: App) {
+        let good = json!({ "redirect_uris": ["https://notes.example/cb"], "token_endpoint_auth_method": "none" });
+        for _ in 0..20 {
+            assert_eq!(register(&app, good.clone()).await.status, 201);
+        }
+        // Whoever says that they come from elsewhere is not believed.
+        let request = app.http.request(Method::POST, format!("{}/oauth/register", app.base)).json(&good);
+        let answer = Answer::of(request.header("x-forwarded-for", "203.0.113.9").header("forwarded", "for=203.0.113.9")).await;
+        refused(&answer, 429, "temporarily_unavailable");
+        assert_eq!(answer.header("retry-after"), Some("3600"));
+        app.clock.advance(Duration::from_secs(3_600));
+        assert_eq!(register(&app, good).await.status, 201);
+    }
+
+    async fn a_client_of_another_organization_is_any_other(app: App) {
+        // Apps are of nobody; what a member allows one is of their organization alone.
+        let (one, other) = (Scene::build(&app).await, Scene::build(&app).await);
+        let ask_by = |scene: &Scene| with(scene.ask_for_api(), "client_id", &one.org.oauth_app.to_string());
+        let code = other.code(&ask_by(&other)).await;
+        refused(&token(&app, &other.exchange_of(&code)).await, 400, "invalid_grant");
+        let tokens = Tokens::of(&one.exchange(&code).await);
+        let members = app.api(&tokens.access).get("/members").await.data();
+        assert_eq!(members.as_array().unwrap().len(), 1);
+        assert_eq!(members[0]["id"], json!(other.member));
+        let foreign = pairs(&[("grant_type", "refresh_token"), ("client_id", &other.org.oauth_app.to_string()), ("refresh_token", &tokens.refresh)]);
+        refused(&token(&app, &foreign).await, 400, "invalid_grant");
+        one.refresh(&tokens.refresh).await;
+        app.api(&tokens.access).get("/portals").await.data();
+    }
+}

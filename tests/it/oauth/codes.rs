@@ -1,0 +1,170 @@
+//! Codes, and those who would exchange them who may not.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use futures_util::future::join;
+use reqwest::Method;
+use serde_json::json;
+
+use super::{Scene, Tokens, VERIFIER, encoded, pairs, post, refused, register, token, with};
+use crate::support::{Answer, App, on_both};
+
+on_both! {
+    async fn a_code_is_tokens_and_they_are_good_at_their_resource(app: App) {
+        let scene = Scene::build(&app).await;
+        let tokens = scene.tokens(&with(scene.ask_for_api(), "scope", "view_tasks view_properties")).await;
+        assert_eq!(tokens.scope, "view_properties view_tasks");
+        scene.api(&tokens).get("/portals").await.data();
+        scene.api(&tokens).get("/devices").await.error(403);
+        let tool = |tokens: &Tokens| {
+            let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+            let request = app.http.request(Method::POST, format!("{}/mcp", app.base)).bearer_auth(&tokens.access).json(&body);
+            Answer::of(request.header("accept", "application/json, text/event-stream"))
+        };
+        assert_eq!(tool(&tokens).await.status, 401);
+        let at_tools = scene.tokens(&scene.ask()).await;
+        assert_eq!(tool(&at_tools).await.status, 200);
+        scene.api(&at_tools).get("/portals").await.error(401);
+        // An hour, and no longer.
+        app.clock.advance(Duration::from_secs(3_599));
+        scene.api(&tokens).get("/portals").await.data();
+        app.clock.advance(Duration::from_secs(1));
+        scene.api(&tokens).get("/portals").await.error(401);
+    }
+
+    async fn what_is_refused_does_not_use_a_code_up(app: App) {
+        let scene = Scene::build(&app).await;
+        let code = scene.code(&scene.ask_for_api()).await;
+        let right = scene.exchange_of(&code);
+        let other = register(&app, json!({ "redirect_uris": ["https://client.example/cb"], "token_endpoint_auth_method": "none" })).await;
+        let other = other.body["client_id"].as_str().unwrap();
+        let mcp = scene.resource("/mcp");
+        for (name, value, status, error) in [
+            ("code_verifier", "", 400, "invalid_request"),
+            ("code_verifier", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXx", 400, "invalid_grant"),
+            ("code_verifier", "short", 400, "invalid_grant"),
+            ("client_id", other, 400, "invalid_grant"),
+            ("client_id", "nobody", 401, "invalid_client"),
+            ("client_id", "", 401, "invalid_client"),
+            ("redirect_uri", "https://client.example/cb2", 400, "invalid_grant"),
+            ("resource", &mcp, 400, "invalid_target"),
+            ("resource", "https://evil.example/", 400, "invalid_target"),
+            ("grant_type", "", 400, "invalid_request"),
+            ("grant_type", "password", 400, "unsupported_grant_type"),
+            ("grant_type", "client_credentials", 400, "unsupported_grant_type"),
+            ("code", "", 400, "invalid_request"),
+            ("code", "ac_other", 400, "invalid_grant"),
+            ("code", "\0", 400, "invalid_request"),
+            ("client_secret", "cs_x", 401, "invalid_client"),
+        ] {
+            refused(&token(&app, &with(right.clone(), name, value)).await, status, error);
+        }
+        let twice = format!("{}&code={code}", encoded(&right));
+        let raw = |kind: &str, body: Vec<u8>| Answer::of(app.http.request(Method::POST, format!("{}/oauth/token", app.base)).header("content-type", kind).body(body));
+        let kind = "application/x-www-form-urlencoded";
+        for (kind, body) in [
+            (kind, twice.into_bytes()), (kind, vec![b'a'; 70_000]), ("application/json", json!({ "grant_type": "authorization_code" }).to_string().into_bytes()),
+            (kind, b"grant_type=%ff%fe".to_vec()), ("text/plain", encoded(&right).into_bytes()),
+        ] {
+            refused(&raw(kind, body).await, 400, "invalid_request");
+        }
+        refused(&raw(kind, Vec::new()).await, 401, "invalid_client");
+        // All of that has left it as it was.
+        let tokens = Tokens::of(&token(&app, &with(right, "resource", &scene.resource("/api/v1"))).await);
+        scene.api(&tokens).get("/portals").await.data();
+    }
+
+    async fn a_code_shown_again_ends_what_came_of_it(app: App) {
+        let scene = Scene::build(&app).await;
+        let (code, bystander) = (scene.code(&scene.ask_for_api()).await, scene.tokens(&scene.ask_for_api()).await);
+        let tokens = Tokens::of(&scene.exchange(&code).await);
+        let renewed = Tokens::of(&scene.refresh(&tokens.refresh).await);
+        for tokens in [&tokens, &renewed] {
+            scene.api(tokens).get("/portals").await.data();
+        }
+        // Long after: a code that has been seen elsewhere has been seen elsewhere.
+        app.clock.advance(Duration::from_secs(600));
+        refused(&scene.exchange(&code).await, 400, "invalid_grant");
+        for tokens in [&tokens, &renewed] {
+            scene.api(tokens).get("/portals").await.error(401);
+            refused(&scene.refresh(&tokens.refresh).await, 400, "invalid_grant");
+        }
+        scene.api(&bystander).get("/portals").await.data();
+        refused(&scene.exchange(&code).await, 400, "invalid_grant");
+    }
+
+    async fn of_two_at_once_one_has_the_tokens_and_the_other_ends_them(app: App) {
+        let scene = Scene::build(&app).await;
+        for _ in 0..5 {
+            let code = scene.code(&scene.ask_for_api()).await;
+            let (one, other) = join(scene.exchange(&code), scene.exchange(&code)).await;
+            let (won, lost) = if one.status == 200 { (one, other) } else { (other, one) };
+            let tokens = Tokens::of(&won);
+            refused(&lost, 400, "invalid_grant");
+            scene.api(&tokens).get("/portals").await.error(401);
+        }
+    }
+
+    async fn a_code_is_good_for_a_minute(app: App) {
+        let scene = Scene::build(&app).await;
+        let (late, early) = (scene.code(&scene.ask()).await, scene.code(&scene.ask()).await);
+        app.clock.advance(Duration::from_secs(59));
+        Tokens::of(&scene.exchange(&early).await);
+        app.clock.advance(Duration::from_secs(1));
+        refused(&scene.exchange(&late).await, 400, "invalid_grant");
+    }
+
+    async fn a_confidential_app_shows_its_secret(app: App) {
+        let scene = Scene::build(&app).await;
+        let id = scene.org.oauth_app;
+        let make = async || app.platform().post(&format!("/oauth-apps/{id}/client-secret"), json!({})).await;
+        let first = make().await;
+        assert_eq!(first.status, 201);
+        let first = first.data()["clientSecret"].as_str().unwrap().to_owned();
+        app.platform().post(&format!("/oauth-apps/{}/client-secret", crate::support::new_id()), json!({})).await.error(404);
+        let basic = |text: &str| format!("Basic {}", BASE64_STANDARD.encode(text));
+        let attempt = async |header: Option<String>, secret: &str| {
+            let code = scene.code(&scene.ask()).await;
+            let form = with(scene.exchange_of(&code), "client_secret", secret);
+            let form = if header.is_some() { with(form, "client_id", "") } else { form };
+            let request = post(&app, "/oauth/token", &form);
+            Answer::of(match header { Some(header) => request.header("authorization", header), None => request }).await
+        };
+        let wrong = attempt(None, "").await;
+        refused(&wrong, 401, "invalid_client");
+        let wrong = attempt(Some(basic(&format!("{id}:cs_wrong"))), "").await;
+        refused(&wrong, 401, "invalid_client");
+        assert!(wrong.header("www-authenticate").unwrap().starts_with("Basic "));
+        refused(&attempt(None, "cs_wrong").await, 401, "invalid_client");
+        refused(&attempt(Some("Basic !".into()), "").await, 401, "invalid_client");
+        refused(&attempt(Some(basic(&format!("{id}:{first}"))), &first).await, 400, "invalid_request");
+        Tokens::of(&attempt(None, &first).await);
+        Tokens::of(&attempt(Some(basic(&format!("{id}:{}", first.replace('_', "%5F")))), "").await);
+        // Another one; the one before is good for a day.
+        let second = make().await.data()["clientSecret"].as_str().unwrap().to_owned();
+        assert_ne!(first, second);
+        Tokens::of(&attempt(None, &first).await);
+        Tokens::of(&attempt(None, &second).await);
+        let path = format!("/oauth-apps/{id}");
+        app.platform().ok(Method::PUT, &path, Some(json!({ "name": "Client", "redirectUris": ["https://client.example/cb"] }))).await;
+        refused(&attempt(None, "").await, 401, "invalid_client");
+        app.clock.advance(Duration::from_secs(3_600));
+        Tokens::of(&attempt(None, &first).await);
+        // The member's session ends before the day does.
+        app.clock.advance(Duration::from_secs(82_800));
+        let scene = Scene { browser: crate::people::signed_in(&scene.org, scene.member).await, ..scene };
+        let code = scene.code(&scene.ask()).await;
+        refused(&token(&app, &with(scene.exchange_of(&code), "client_secret", &first)).await, 401, "invalid_client");
+        Tokens::of(&token(&app, &with(scene.exchange_of(&code), "client_secret", &second)).await);
+    }
+
+    async fn an_address_or_a_resource_need_not_be_said_again(app: App) {
+        let scene = Scene::build(&app).await;
+        let code = scene.code(&with(scene.ask(), "redirect_uri", "")).await;
+        let id = scene.org.oauth_app.to_string();
+        let form = pairs(&[("grant_type", "authorization_code"), ("client_id", &id), ("code", &code), ("code_verifier", VERIFIER)]);
+        Tokens::of(&token(&app, &form).await);
+    }
+}

@@ -1,0 +1,78 @@
+//! What clients that know nothing of the server begin with (RFC 8414, RFC 9728).
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::support::{Answer, App, on_both};
+
+on_both! {
+    async fn the_server_and_its_resources_say_what_they_are(app: App) {
+        let get = async |path: &str| Answer::of(app.http.request(Method::GET, format!("{}/.well-known/{path}", app.base)).header("origin", "https://inspector.example")).await;
+        let server = get("oauth-authorization-server").await;
+        assert_eq!((server.status, server.header("access-control-allow-origin")), (200, Some("*")));
+        assert!(server.header("cache-control").unwrap().contains("max-age"));
+        let at = |path: &str| json!(format!("{}{path}", app.base));
+        for (name, path) in [
+            ("issuer", ""), ("authorization_endpoint", "/oauth/authorize"), ("token_endpoint", "/oauth/token"),
+            ("revocation_endpoint", "/oauth/revoke"), ("registration_endpoint", "/oauth/register"),
+        ] {
+            assert_eq!(server.body[name], at(path), "{name}");
+        }
+        for (name, value) in [
+            ("response_types_supported", json!(["code"])), ("grant_types_supported", json!(["authorization_code", "refresh_token"])),
+            ("code_challenge_methods_supported", json!(["S256"])),
+            ("token_endpoint_auth_methods_supported", json!(["none", "client_secret_basic", "client_secret_post"])),
+            ("client_id_metadata_document_supported", json!(true)), ("authorization_response_iss_parameter_supported", json!(true)),
+        ] {
+            assert_eq!(server.body[name], value, "{name}");
+        }
+        assert_eq!(server.body["scopes_supported"].as_array().unwrap().len(), 11);
+        for (path, resource) in [("", "/mcp"), ("/mcp", "/mcp"), ("/api/v1", "/api/v1")] {
+            let document = get(&format!("oauth-protected-resource{path}")).await;
+            assert_eq!((document.status, document.header("access-control-allow-origin")), (200, Some("*")));
+            assert_eq!(document.body["resource"], at(resource));
+            assert_eq!(document.body["authorization_servers"], json!([app.base]));
+            assert_eq!(document.body["bearer_methods_supported"], json!(["header"]));
+            assert_eq!(document.body["scopes_supported"].as_array().unwrap().len(), 11);
+            assert!(document.body["resource_name"].is_string());
+        }
+        get("oauth-protected-resource/other").await.error(404);
+        // Where a client is told to look, there is what it looks for.
+        for path in ["/api/v1/portals", "/mcp"] {
+            let refused = Answer::of(app.http.request(Method::POST, format!("{}{path}", app.base)).json(&json!({}))).await;
+            let challenge = refused.header("www-authenticate").unwrap().to_owned();
+            let url = challenge.split('"').nth(1).unwrap();
+            assert_eq!(Answer::of(app.http.request(Method::GET, url)).await.status, 200, "{url}");
+        }
+    }
+
+    async fn browsers_of_every_origin_may_ask(app: App, "--cors-origin=https://own.example") {
+        for path in ["/oauth/token", "/oauth/revoke", "/oauth/register", "/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/mcp"] {
+            for origin in ["https://inspector.example", "https://own.example"] {
+                let request = app.http.request(Method::OPTIONS, format!("{}{path}", app.base)).header("origin", origin);
+                let request = request.header("access-control-request-method", "POST").header("access-control-request-headers", "authorization, mcp-protocol-version");
+                let answer = Answer::of(request).await;
+                assert_eq!((answer.status, answer.header("access-control-allow-origin")), (204, Some("*")), "{path}");
+                assert_eq!(answer.header("access-control-allow-headers"), Some("*, authorization"));
+            }
+        }
+        // The pages for people are nobody else's.
+        let request = app.http.request(Method::GET, format!("{}/oauth/authorize", app.base)).header("origin", "https://inspector.example");
+        assert_eq!(Answer::of(request).await.header("access-control-allow-origin"), None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_public_url_with_a_path_stands_behind_the_well_known_part() {
+    let app = App::on_sqlite(&["--public-url=https://host.example/stays"]).await;
+    let get = async |path: &str| Answer::of(app.http.request(Method::GET, format!("{}/.well-known/{path}", app.base))).await;
+    for path in ["oauth-authorization-server", "oauth-authorization-server/stays"] {
+        let server = get(path).await;
+        assert_eq!(server.body["issuer"], "https://host.example/stays", "{path}");
+        assert_eq!(server.body["token_endpoint"], "https://host.example/stays/oauth/token");
+    }
+    for path in ["/mcp", "/stays/mcp", "", "/stays"] {
+        assert_eq!(get(&format!("oauth-protected-resource{path}")).await.body["resource"], "https://host.example/stays/mcp", "{path}");
+    }
+    assert_eq!(get("oauth-protected-resource/stays/api/v1").await.body["resource"], "https://host.example/stays/api/v1");
+}

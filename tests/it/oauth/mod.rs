@@ -1,0 +1,240 @@
+//! Apps that members let in (contract: People: OAuth 2.1), and those who would come in without being let.
+
+mod asking;
+mod clients;
+mod codes;
+mod connections;
+mod consent;
+mod documents;
+mod metadata;
+mod nodes;
+mod refreshing;
+mod site;
+mod standing;
+mod sweeping;
+
+use engine::access::Permission;
+use form_urlencoded::Serializer;
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use strum::VariantArray;
+use url::Url;
+use uuid::Uuid;
+
+use crate::people::{Browser, fields, html, signed_in};
+use crate::support::{Answer, Api, App, Org, new_id};
+
+/// RFC 7636, appendix B.
+pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+pub const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+/// Where the app of every organization here sends people back to.
+pub const REDIRECT: &str = "https://client.example/cb";
+
+/// What goes into a query or a form.
+pub type Pairs = Vec<(String, String)>;
+
+pub fn pairs(pairs: &[(&str, &str)]) -> Pairs {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// The same with one of them another, or none where it is empty.
+pub fn with(mut pairs: Pairs, name: &str, value: &str) -> Pairs {
+    pairs.retain(|(own, _)| own != name);
+    if !value.is_empty() {
+        pairs.push((name.to_owned(), value.to_owned()));
+    }
+    pairs
+}
+
+pub fn encoded(pairs: &Pairs) -> String {
+    Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
+/// An organization with a member who is signed in in a browser.
+pub struct Scene<'a> {
+    pub org: Org<'a>,
+    pub member: Uuid,
+    pub browser: Browser,
+}
+
+impl<'a> Scene<'a> {
+    pub async fn build(app: &'a App) -> Self {
+        Self::of(app, None, Permission::VARIANTS).await
+    }
+
+    /// The same, with what the member reaches and holds.
+    pub async fn of(app: &'a App, properties: Option<&[Uuid]>, permissions: &[Permission]) -> Self {
+        let (org, member) = (app.org().await, new_id());
+        org.member(member, properties, permissions, true).await;
+        let browser = signed_in(&org, member).await;
+        Self { org, member, browser }
+    }
+
+    pub fn app(&self) -> &'a App {
+        self.org.app
+    }
+
+    /// A request of the organization's app that is right in everything.
+    pub fn ask(&self) -> Pairs {
+        ask(&self.org.oauth_app.to_string(), REDIRECT)
+    }
+
+    /// The code that a member's yes comes to.
+    pub async fn code(&self, ask: &Pairs) -> String {
+        let there = self.decide(ask, "approve").await;
+        query(&there, "code").unwrap_or_else(|| panic!("no code: {there}"))
+    }
+
+    /// Where a member's word leads.
+    pub async fn decide(&self, ask: &Pairs, decision: &str) -> Url {
+        let page = self.page(ask).await;
+        let answer = self.browser.post("/oauth/consent", &form(&page, decision).iter().map(borrowed).collect::<Vec<_>>()).await;
+        assert_eq!(answer.status, 303, "{}", answer.body);
+        leads_to(&answer)
+    }
+
+    /// The page that asks.
+    pub async fn page(&self, ask: &Pairs) -> String {
+        let answer = self.browser.get(&format!("/oauth/authorize?{}", encoded(ask))).await;
+        assert_eq!(answer.status, 200, "{:?} {}", answer.header("location"), answer.body);
+        html(&answer)
+    }
+
+    /// What the organization's app is answered that exchanges a code.
+    pub async fn exchange(&self, code: &str) -> Answer {
+        token(self.app(), &self.exchange_of(code)).await
+    }
+
+    /// What it sends for that.
+    pub fn exchange_of(&self, code: &str) -> Pairs {
+        let id = self.org.oauth_app.to_string();
+        pairs(&[
+            ("grant_type", "authorization_code"),
+            ("client_id", &id),
+            ("code", code),
+            ("code_verifier", VERIFIER),
+            ("redirect_uri", REDIRECT),
+        ])
+    }
+
+    /// Tokens for what is asked.
+    pub async fn tokens(&self, ask: &Pairs) -> Tokens {
+        Tokens::of(&self.exchange(&self.code(ask).await).await)
+    }
+
+    /// What the organization's app is answered that has its tokens renewed.
+    pub async fn refresh(&self, token: &str) -> Answer {
+        self.refresh_with(token, &[]).await
+    }
+
+    pub async fn refresh_with(&self, refresh_token: &str, more: &[(&str, &str)]) -> Answer {
+        let id = self.org.oauth_app.to_string();
+        let all = [&[("grant_type", "refresh_token"), ("client_id", &id), ("refresh_token", refresh_token)], more].concat();
+        token(self.app(), &pairs(&all)).await
+    }
+
+    /// The REST interface, by an access token.
+    pub fn api(&self, tokens: &Tokens) -> Api {
+        self.app().api(&tokens.access)
+    }
+
+    pub fn resource(&self, path: &str) -> String {
+        format!("{}{path}", self.app().server.service.kit.public_url)
+    }
+
+    /// The same request for the REST interface.
+    pub fn ask_for_api(&self) -> Pairs {
+        with(self.ask(), "resource", &self.resource("/api/v1"))
+    }
+}
+
+/// Lets the app of an organization in for a member.
+pub async fn connect(org: &Org<'_>, member: Uuid) -> Tokens {
+    let org = Org { app: org.app, id: org.id, oauth_app: org.oauth_app };
+    let browser = signed_in(&org, member).await;
+    let scene = Scene { org, member, browser };
+    scene.tokens(&scene.ask_for_api()).await
+}
+
+pub fn borrowed(pair: &(String, String)) -> (&str, &str) {
+    (&pair.0, &pair.1)
+}
+
+/// What a client asks for by an address.
+pub fn ask(client: &str, redirect: &str) -> Pairs {
+    pairs(&[
+        ("response_type", "code"),
+        ("client_id", client),
+        ("redirect_uri", redirect),
+        ("state", "s p&=é"),
+        ("code_challenge", CHALLENGE),
+        ("code_challenge_method", "S256"),
+    ])
+}
+
+/// Everything that the form of a page sends.
+pub fn form(page: &str, decision: &str) -> Pairs {
+    let unescaped = |text: &str| text.replace("&#38;", "&").replace("&#39;", "'").replace("&#34;", "\"").replace("&amp;", "&");
+    let names = ["response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method", "resource"];
+    // The first form is the one that signs out.
+    let mut all = vec![("form".to_owned(), fields(page, "form").pop().unwrap())];
+    all.extend(names.iter().flat_map(|name| fields(page, name).into_iter().map(|value| ((*name).to_owned(), unescaped(&value)))));
+    with(all, "decision", decision)
+}
+
+/// Where an answer leads.
+#[track_caller]
+pub fn leads_to(answer: &Answer) -> Url {
+    let location = answer.header("location").unwrap_or_else(|| panic!("leads nowhere: {} {}", answer.status, answer.body));
+    Url::parse(location).unwrap_or_else(|_| panic!("leads back: {location}"))
+}
+
+pub fn query(url: &Url, name: &str) -> Option<String> {
+    url.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
+}
+
+/// A form, sent to an endpoint.
+pub fn post(app: &App, path: &str, pairs: &Pairs) -> RequestBuilder {
+    let request = app.http.request(Method::POST, format!("{}{path}", app.base));
+    request.header("content-type", "application/x-www-form-urlencoded").body(encoded(pairs))
+}
+
+/// What the token endpoint answers.
+pub async fn token(app: &App, pairs: &Pairs) -> Answer {
+    let answer = Answer::of(post(app, "/oauth/token", pairs)).await;
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    answer
+}
+
+/// Tokens as a client has them.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    pub access: String,
+    pub refresh: String,
+    pub scope: String,
+}
+
+impl Tokens {
+    #[track_caller]
+    pub fn of(answer: &Answer) -> Self {
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let text = |name: &str| answer.body[name].as_str().unwrap().to_owned();
+        assert_eq!((text("token_type").as_str(), &answer.body["expires_in"]), ("Bearer", &json!(3600)));
+        let tokens = Self { access: text("access_token"), refresh: text("refresh_token"), scope: text("scope") };
+        assert!(tokens.access.starts_with("at_") && tokens.refresh.starts_with("rt_"));
+        tokens
+    }
+}
+
+/// Checks that an endpoint refuses with this code.
+#[track_caller]
+pub fn refused(answer: &Answer, status: u16, error: &str) {
+    assert_eq!((answer.status, &answer.body["error"]), (status, &json!(error)), "{}", answer.body);
+    assert!(answer.body["error_description"].is_string() && answer.header("x-request-id").is_some());
+}
+
+/// A client that registers itself.
+pub async fn register(app: &App, metadata: Value) -> Answer {
+    Answer::of(app.http.request(Method::POST, format!("{}/oauth/register", app.base)).json(&metadata)).await
+}
