@@ -98,6 +98,8 @@ fn banner(base: &str, platform_key: &str, sign_in: &str, built: &Built) -> Strin
          \x20 API key       {api_key}\n\
          \x20 guest link    {base}/stay/{stay_token}\n\
          \x20 sign-in link  {sign_in}\n\
+         \x20 assistants    {base}/mcp, signed in by that link, or with the API key:\n\
+         \x20               claude mcp add --transport http vestibule {base}/mcp\n\
          \x20 docs          {base}/docs\n\
          \x20 platform key  {platform_key}\n\
          \x20 organization  {organization}\n\n\
