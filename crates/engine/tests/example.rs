@@ -14,9 +14,9 @@ use engine::context::Context;
 use engine::error::Result;
 use engine::ids::Ids;
 use engine::kit::{Kit, Parts};
-use engine::operation::{Basis, Needs, Nothing, Operation};
+use engine::operation::{Basis, Needs, Nothing, Operation, Surface};
 use engine::pipeline::{Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
-use engine::surface::{self, Metrics, openapi};
+use engine::surface::{self, Metrics, Others, openapi};
 use engine::values;
 use http::header::{AUTHORIZATION, ETAG};
 use http::{Method, Request, StatusCode};
@@ -150,7 +150,7 @@ impl Program {
             unsent: Arc::new(Unsent::new(1 << 20, Duration::ZERO)),
             background: Background::default(),
         });
-        let router = surface::router(&service, Metrics::install().unwrap(), &[], Vec::new()).unwrap();
+        let router = surface::router(&service, Metrics::install().unwrap(), &[], Others::default()).unwrap();
         Self { service, router, _folder: folder }
     }
 

@@ -84,7 +84,7 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
         },
     });
     match security::schemes(surface, public_url) {
-        Some(schemes) => document["components"]["securitySchemes"] = schemes,
+        Some(known) => document["components"]["securitySchemes"] = known,
         None => document["security"] = json!([]),
     }
     if surface == Surface::Public {

@@ -45,7 +45,7 @@ pub(super) fn of(operation: &Operation) -> Option<Value> {
         Surface::Public => {
             let scopes: Vec<&str> = match operation.needs {
                 Needs::Permission(permission) => vec![permission.into()],
-                Needs::Permissions(permissions) => permissions.iter().map(|permission| permission.as_ref()).collect(),
+                Needs::Permissions(permissions) => permissions.iter().map(AsRef::as_ref).collect(),
                 Needs::Credential | Needs::ByBody(_) => Vec::new(),
             };
             Some(json!([{ "bearer": [] }, { "oauth2": scopes }]))
