@@ -41,7 +41,7 @@ struct TicketPage<'p> {
 
 /// The page of a ticket: who is about to sign in where, and one button.
 pub(super) fn ticket(visit: &Visit, ticket: &str, admission: &Admission) -> Response {
-    let forms = visit.forms();
+    let forms = visit.forms_of(ticket);
     let template = TicketPage {
         frame: frame(visit, visit.words.sign_in),
         person: Person::of(&admission.organization, &admission.member),

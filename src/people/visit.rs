@@ -8,7 +8,8 @@ use axum::response::Response;
 use engine::access::token;
 use engine::pipeline::Service;
 use engine::surface::{note, query, request_id};
-use http::{HeaderMap, HeaderValue};
+use http::header::{ACCEPT, ORIGIN};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
 use super::cookie::Cookie;
@@ -24,6 +25,8 @@ use super::words::Words;
 const FORMS_LAST: u64 = 3_600;
 /// How many characters the secret of such forms has.
 const SECRET_LENGTH: usize = 43;
+/// By what a browser says whose page asks (Fetch Metadata).
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// What the token of such a form is made for.
 const FORM: &str = "form";
 
@@ -82,10 +85,21 @@ impl Visit {
         Forms { secret, cookie }
     }
 
-    /// Whether a form is one that this browser was given while nobody was signed in.
+    /// What the form of a ticket is bound to: in a browser a cookie; for whatever looks at a link otherwise, such as what makes a
+    /// preview of it, the ticket itself. Nothing is put there.
+    pub(super) fn forms_of(&self, ticket: &str) -> Forms {
+        let is_browser = self.headers.get_all(ACCEPT).iter().any(|kinds| kinds.to_str().is_ok_and(|kinds| kinds.contains("text/html")));
+        if is_browser { self.forms() } else { Forms { secret: ticket.to_owned(), cookie: None } }
+    }
+
+    /// Whether a form is one that this browser was given while nobody was signed in. A form can be another site's only in a browser,
+    /// and a browser says with every POST where it comes from: what does not is held to the ticket alone.
     pub(super) fn is_own_form(&self, fields: &[(String, String)]) -> bool {
+        let Some(form) = sent(fields, "form") else { return false };
+        let is_of = |secret: &str| form::is_derived(form, secret, FORM);
         let secret = Cookie::Forms.read(&self.service, &self.headers).filter(|secret| is_secret(secret));
-        secret.zip(sent(fields, "form")).is_some_and(|(secret, form)| form::is_derived(form, &secret, FORM))
+        let is_browser = [ORIGIN, SEC_FETCH_SITE].iter().any(|header| self.headers.contains_key(header));
+        secret.is_some_and(|secret| is_of(&secret)) || (!is_browser && sent(fields, "ticket").is_some_and(is_of))
     }
 
     /// The answer, or the page that says why there is none; noted under a name.

@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use super::{Browser, ada, field, html, link, signed_in};
-use crate::support::{App, on_both};
+use crate::support::{Answer, App, on_both};
 
 on_both! {
     async fn a_link_is_used_by_the_form_of_the_browser_that_opened_it(app: App) {
@@ -43,6 +43,32 @@ on_both! {
         // Another page of the same browser leaves the first one good, and nothing of all that has used the link up.
         browser.page(&path).await;
         assert_eq!(browser.post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 303);
+    }
+
+    async fn what_is_no_browser_is_given_no_cookie_and_uses_a_link_by_its_form(app: App) {
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let url = format!("{}{}", app.base, link(&org, id).await);
+        // A client that goes no further than it is sent.
+        let http = Browser::new(&app).http;
+        for _ in 0..2 {
+            let looked = Answer::of(http.get(&url)).await;
+            assert_eq!((looked.status, looked.header("set-cookie")), (200, None));
+        }
+        let page = html(&Answer::of(http.get(&url)).await);
+        let (form, ticket) = (field(&page, "form"), field(&page, "ticket"));
+        let post = |form: &str, from: Option<(&'static str, &'static str)>| {
+            let body = form_urlencoded::Serializer::new(String::new()).extend_pairs([("ticket", &*ticket), ("form", form)]).finish();
+            let kind = "application/x-www-form-urlencoded";
+            let request = http.post(format!("{}/sign-in", app.base)).header("content-type", kind).body(body);
+            Answer::of(from.into_iter().fold(request, |request, (name, value)| request.header(name, value)))
+        };
+        assert_eq!(post("", None).await.status, 403);
+        // Another site's form, in a browser, with a ticket that its author has been given.
+        assert_eq!(post(&form, Some(("origin", "https://evil.example"))).await.status, 403);
+        assert_eq!(post(&form, Some(("sec-fetch-site", "cross-site"))).await.status, 403);
+        assert_eq!(post(&form, None).await.status, 303);
+        assert_eq!(post(&form, None).await.status, 410);
     }
 
     async fn a_session_is_ended_by_its_own_form(app: App) {

@@ -53,7 +53,9 @@ impl Browser {
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let cookies = self.cookies.lock().unwrap();
         let line = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ");
-        let request = self.http.request(method, format!("{}{path}", self.base));
+        let request = self.http.request(method.clone(), format!("{}{path}", self.base)).header("accept", "text/html,*/*;q=0.8");
+        // As browsers say with whatever they send from a page.
+        let request = if method == Method::POST { request.header("origin", &self.base) } else { request };
         if line.is_empty() { request } else { request.header("cookie", line) }
     }
 
