@@ -68,6 +68,14 @@ pub enum Fit {
 /// Words that are searched for.
 #[derive(Debug)]
 pub struct Query {
+    plain: Terms,
+    /// Without its hyphens, for names that have some; the same where it has none. Nothing where it is hyphens alone.
+    joined: Option<Terms>,
+}
+
+/// A text that is looked for, in the ways in which it is.
+#[derive(Debug)]
+struct Terms {
     whole: String,
     words: Vec<String>,
     letters: String,
@@ -81,35 +89,42 @@ impl Query {
     }
 
     fn of_folded(whole: String) -> Option<Self> {
-        let words = whole.split(' ').map(str::to_owned).collect();
-        let letters = whole.chars().filter(|letter| letter.is_alphanumeric()).collect();
-        (!whole.is_empty()).then_some(Self { whole, words, letters })
+        let joined = Terms::of(without_hyphens(&whole).into_owned());
+        Terms::of(whole).map(|plain| Self { plain, joined })
     }
 
     /// The same without the words that say what sort of thing is meant; `None` where there are none, or nothing else.
     fn without(&self, is_hint: impl Fn(&str) -> bool) -> Option<Self> {
-        let rest: Vec<&str> = self.words.iter().map(String::as_str).filter(|word| !is_hint(word)).collect();
-        if rest.len() == self.words.len() { None } else { Self::of_folded(rest.join(" ")) }
+        let rest: Vec<&str> = self.plain.words.iter().map(String::as_str).filter(|word| !is_hint(word)).collect();
+        if rest.len() == self.plain.words.len() { None } else { Self::of_folded(rest.join(" ")) }
     }
 
     /// What is searched for, folded.
     #[must_use]
     pub fn text(&self) -> &str {
-        &self.whole
+        &self.plain.whole
     }
 
     /// How a folded name fits.
     fn fit(&self, name: &str) -> Option<Fit> {
-        let plain = self.fit_plain(name);
-        if !name.contains(is_hyphen) && !self.whole.contains(is_hyphen) {
+        let plain = self.plain.fit(name);
+        if !name.contains(is_hyphen) && !self.plain.whole.contains(is_hyphen) {
             return plain;
         }
-        let joined = Self::of_folded(without_hyphens(&self.whole).into_owned());
-        let joined = joined.and_then(|query| query.fit_plain(&without_hyphens(name)));
+        let joined = self.joined.as_ref().and_then(|terms| terms.fit(&without_hyphens(name)));
         [plain, joined].into_iter().flatten().min()
     }
+}
 
-    fn fit_plain(&self, name: &str) -> Option<Fit> {
+impl Terms {
+    /// `None` where there is nothing to look for.
+    fn of(whole: String) -> Option<Self> {
+        let words = whole.split(' ').map(str::to_owned).collect();
+        let letters = whole.chars().filter(|letter| letter.is_alphanumeric()).collect();
+        (!whole.is_empty()).then_some(Self { whole, words, letters })
+    }
+
+    fn fit(&self, name: &str) -> Option<Fit> {
         let Self { whole, words, letters } = self;
         if name.contains(whole.as_str()) {
             return Some(if name.len() == whole.len() {
