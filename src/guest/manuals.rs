@@ -157,6 +157,13 @@ impl Shelves {
         shown.map(|(title, manuals)| ManualCategoryView { title, manuals }).collect()
     }
 
+    /// Until when the guest of a stay sees the same of it, and is told the same of what is to come.
+    pub(super) fn until(&self, stay: &Stay, at: Timestamp) -> Timestamp {
+        let Some(facts) = facts(stay) else { return Timestamp::MAX };
+        let bounds = self.manuals.iter().filter_map(|Shelved { rules, .. }| manuals::changes_at(rules, &facts, at));
+        bounds.min().unwrap_or(Timestamp::MAX)
+    }
+
     /// What time alone hides of it from the guest of a stay at a moment, what comes first before the rest.
     pub(super) fn upcoming(&self, stay: &Stay, at: Timestamp) -> Vec<UpcomingView> {
         let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else { return Vec::new() };

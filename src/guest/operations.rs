@@ -7,7 +7,7 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{Language, Text6000};
 use engine::moment::Moment;
-use engine::operation::{Needs, Object, Operation};
+use engine::operation::{Basis, Needs, Object, Operation};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -160,7 +160,10 @@ struct GuestLink {
 pub(super) fn operations() -> Vec<Operation> {
     let reads = Needs::Permission(Permission::ViewReservations);
     vec![
-        Operation::guest("getStay", Method::GET, "/stays/{token}").summary("What this guest of this flat sees now").run(stay),
+        Operation::guest("getStay", Method::GET, "/stays/{token}")
+            .summary("What this guest of this flat sees now")
+            .kept(Basis::Everything)
+            .run(stay),
         Operation::guest("saveStepAnswers", Method::PUT, "/stays/{token}/steps/{stepId}").summary("Save a step").touches_stream().run(save),
         Operation::guest("submitPrecheckin", Method::POST, "/stays/{token}/submit")
             .summary("Submit pre-check-in")
@@ -234,6 +237,9 @@ fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
     }
     let (stay, setup) = own_stay(context, input.language.as_deref())?;
     let at = input.at.map_or_else(|| context.now(), |at| at.0);
+    if input.at.is_none() {
+        context.holds_until(setup.shelves.until(&stay, at));
+    }
     view(context, stay, &setup, at)
 }
 

@@ -199,7 +199,10 @@ fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview
 pub(super) fn view(context: &mut Context<'_, '_>, id: Uuid, language: Option<&str>, at: Option<Timestamp>) -> Result<GuestView> {
     let row = context.row(&ONE, values![id])?.ok_or_else(|| Error::not_found("Stay"))?;
     let (expires_at, Json(preview)): (_, Json<Preview>) = (Moment(row.get(0)?), row.get(1)?);
-    let at = at.or(preview.at.map(|at| at.0)).unwrap_or_else(|| context.now());
+    let now = context.now();
+    // Made for whoever designs a portal, and looked at once or twice: not worth the room.
+    context.holds_until(now);
+    let at = at.or(preview.at.map(|at| at.0)).unwrap_or(now);
     let which = if preview.is_inactive_included { Which::All } else { Which::Active };
     let (stay, reservation) = match preview.reservation_id {
         Some(stay) => (stay, reservation(context, stay)?),

@@ -27,7 +27,7 @@ pub use manual::{DisplayMode, ManualView};
 pub use photos::StockPhotos;
 pub(crate) use records::{Covered, all, among};
 pub use rule::{Rule, VisibilityRules};
-pub use upcoming::shown_from;
+pub use upcoming::{changes_at, shown_from};
 pub use visibility::{StayFacts, Visibility, decide};
 pub(crate) use visible::visible_ids;
 

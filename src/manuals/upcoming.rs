@@ -1,4 +1,4 @@
-//! From when a manual is shown that is hidden by nothing but the time.
+//! From when a manual is shown that is hidden by nothing but the time, and until when what the rules come to holds.
 
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 
@@ -17,6 +17,20 @@ pub fn shown_from(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Option<Tim
     // A day without a check-out time ends a nanosecond before the next one.
     let start = start.round(TimestampRound::new().smallest(Unit::Millisecond).mode(RoundMode::Ceil)).ok()?;
     decide(rules, stay, start).is_shown().then_some(start)
+}
+
+/// The next moment at which these rules may come to something else for a stay that does not change, [`shown_from`] included;
+/// none where time decides nothing any more.
+#[must_use]
+pub fn changes_at(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Option<Timestamp> {
+    let bounds = rules.iter().flat_map(|rule| match rule {
+        Rule::RelativeDate(rule) => [
+            rule.start_date_relative_type.map(|anchor| stay.moment(anchor, rule.days_before, rule.days_before_time_unit)),
+            rule.end_date_relative_type.map(|anchor| stay.moment(anchor, rule.days_after, rule.days_after_time_unit)),
+        ],
+        _ => [None, None],
+    });
+    bounds.flatten().filter(|bound| at < *bound).min()
 }
 
 #[cfg(test)]
@@ -105,6 +119,28 @@ mod tests {
                     }
                 }
             }
+        }
+
+        /// Nothing comes to anything else before the moment that is named, and something does then or the moment was only possible.
+        #[test]
+        fn nothing_changes_before_its_time(
+            (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
+            (end, after) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
+            is_by_hour: bool, nights in 0..9_i64, has_times: bool, hours in -200..400_i64, part in 0..1_000,
+        ) {
+            let unit = if is_by_hour { "hour" } else { "day" };
+            let rules = rules(json!([{
+                "ruleCategory": "relative_date", "startDateRelativeType": start, "daysBefore": before, "daysBeforeTimeUnit": unit,
+                "endDateRelativeType": end, "daysAfter": after,
+            }]));
+            let stay = stay(nights, has_times);
+            let at = "2026-03-27T14:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_hours(hours);
+            let told = |at: Timestamp| (decide(&rules, &stay, at), shown_from(&rules, &stay, at));
+            let until = changes_at(&rules, &stay, at).unwrap_or(at + SignedDuration::from_hours(4_000));
+            prop_assert!(at < until);
+            let between = at + until.duration_since(at) * part / 1_000;
+            prop_assert_eq!(told(at), told(between));
+            prop_assert_eq!(told(at), told(until - SignedDuration::from_nanos(1)));
         }
     }
 }

@@ -246,4 +246,56 @@ on_both! {
         org.delete_record("property", flat).await;
         see("/property", Value::Null).await;
     }
+
+    async fn a_guest_is_told_of_what_time_shows_and_hides_to_the_second(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let (ada, other) = (org.reservation(Some(flat)).await, org.reservation(Some(flat)).await);
+        let (ada, other) = (org.stay_token(ada).await, org.stay_token(other).await);
+        api.post("/portals", json!({ "name": "Casa", "isDefault": true })).await.data();
+        let rule = json!({
+            "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2, "daysBeforeTimeUnit": "hour",
+            "endDateRelativeType": "check_in_time",
+        });
+        let manual = json!({ "nickname": "Door", "title": "Door", "isActive": true, "visibilityRules": [rule] });
+        let manual = api.post("/portal-manuals", manual).await.data();
+        let scope = json!({ "entityType": "manual", "entityId": manual["id"], "propertyIds": [flat] });
+        api.post("/entity-scopes/add", scope).await.data();
+        let count = async |token: &str| {
+            let answers = [app.stay(token, "").await.data(), app.stay(token, "").await.data()];
+            let [first, second] = answers.map(|view| view["manualCategories"].as_array().unwrap().len());
+            assert_eq!(first, second);
+            first
+        };
+        let check_in = app.stay(&ada, "").await.data()["reservation"]["checkIn"].as_str().unwrap().to_owned();
+        let arrival = format!("{check_in}T15:00:00[Europe/Madrid]").parse::<jiff::Zoned>().unwrap().timestamp();
+        let wait = |until: jiff::Timestamp| {
+            let now = app.clock.now();
+            app.clock.advance(until.duration_since(now).unsigned_abs());
+        };
+        let second = jiff::SignedDuration::from_secs(1);
+        let start = arrival - jiff::SignedDuration::from_hours(2);
+        assert_eq!(count(&ada).await, 0);
+        for (moment, shown) in [(start - second, 0), (start, 1), (arrival - second, 1), (arrival, 0)] {
+            wait(moment);
+            assert_eq!((count(&ada).await, count(&other).await), (shown, shown), "{moment}");
+        }
+    }
+
+    async fn what_is_remembered_of_a_link_is_no_bearer_token_and_the_other_way_round(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let stay = org.reservation(None).await;
+        let token = org.stay_token(stay).await;
+        for _ in 0..2 {
+            app.stay(&token, "").await.data();
+            api.get("/portals").await.data();
+        }
+        app.api(&token).get("/portals").await.error(401);
+        app.stay(api.token.as_deref().unwrap(), "").await.error(404);
+        app.stay(&token, "?at=2026-11-21T09:31:00Z").await.error(401);
+        org.delete_record("reservation", stay).await;
+        app.stay(&token, "").await.error(404);
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::any::{Any, type_name};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -98,6 +99,8 @@ pub struct Context<'c, 't> {
     /// What the revision was raised for when the transaction was opened; none where it only reads.
     opened_for: Option<Touches>,
     touches_configuration: bool,
+    /// Until when what is answered holds.
+    until: Timestamp,
 }
 
 impl<'c, 't> Context<'c, 't> {
@@ -106,7 +109,15 @@ impl<'c, 't> Context<'c, 't> {
         let row = system.tx.row(&ORGANIZATION, &[organization.into()])?.ok_or_else(|| Error::not_found("Organization"))?;
         let store::Json(settings) = row.get(0)?;
         let organization = Organization { id: organization, settings };
-        Ok(Self { system, organization, access, revision: row.get(1)?, opened_for: None, touches_configuration: false })
+        Ok(Self {
+            system,
+            organization,
+            access,
+            revision: row.get(1)?,
+            opened_for: None,
+            touches_configuration: false,
+            until: Timestamp::MAX,
+        })
     }
 
     /// The organization of a caller that has been identified already, for reading on.
@@ -114,7 +125,7 @@ impl<'c, 't> Context<'c, 't> {
     pub fn of_known(system: System<'c, 't>, identified: &'c Identified) -> Self {
         let Identified { access, organization, revisions, .. } = identified;
         let (organization, revision) = (organization.clone(), revisions.configuration);
-        Self { system, organization, access, revision, opened_for: None, touches_configuration: false }
+        Self { system, organization, access, revision, opened_for: None, touches_configuration: false, until: Timestamp::MAX }
     }
 
     /// Opens an organization for writing: locks it and raises the revision of what is to change.
@@ -128,7 +139,7 @@ impl<'c, 't> Context<'c, 't> {
     pub fn of_locked(system: System<'c, 't>, locked: Locked, access: &'c Access) -> Self {
         let Locked { organization, revision, touches, .. } = locked;
         let touches_configuration = touches == Touches::Configuration;
-        Self { system, organization, access, revision, opened_for: Some(touches), touches_configuration }
+        Self { system, organization, access, revision, opened_for: Some(touches), touches_configuration, until: Timestamp::MAX }
     }
 
     /// Notes that something configured, or what that refers to, changed in a write that may not have been opened for it.
@@ -163,6 +174,19 @@ impl<'c, 't> Context<'c, 't> {
             cache.keep(organization, key, revision, &value);
         }
         Ok(value)
+    }
+
+    /// Says that what is answered holds until a moment only, however little changes: for an answer that is kept
+    /// ([`crate::operation::Declaration::kept`]) and depends on the time.
+    pub fn holds_until(&mut self, moment: Timestamp) {
+        self.until = self.until.min(moment);
+    }
+
+    /// When what is answered holds, as far as the time decides: always, or else from now until it has been said to.
+    #[must_use]
+    pub fn holds(&self) -> Range<Timestamp> {
+        let from = if self.until == Timestamp::MAX { Timestamp::MIN } else { self.now() };
+        from..self.until
     }
 
     /// The rows of a query; the organization is `?1`, the given parameters follow.

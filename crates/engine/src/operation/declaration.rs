@@ -79,8 +79,8 @@ impl Declaration {
         self
     }
 
-    /// Its answers may be given again while what they are made of is unchanged: they depend on nothing else, the time
-    /// least of all.
+    /// Its answers may be given again while what they are made of is unchanged: they depend on nothing else. One that depends
+    /// on the time says until when it holds ([`crate::context::Context::holds_until`]).
     #[must_use]
     pub fn kept(mut self, basis: Basis) -> Self {
         self.0.kept = Some(basis);

@@ -11,6 +11,7 @@ use subtle::{Choice, ConstantTimeEq};
 use uuid::Uuid;
 
 use super::Service;
+use super::memory::Shown;
 use super::{Caller, Head};
 use crate::access::{self, Access, Credential, Identified, Resource};
 use crate::app::App;
@@ -36,8 +37,16 @@ pub(super) fn token<'r>(operation: &Operation, request: &'r Head) -> Option<&'r 
     }
 }
 
+/// The part of a path that is the token of a link.
+pub(super) const TOKEN: &str = "token";
+
 fn link_token(request: &Head) -> Option<&str> {
-    request.path.iter().find(|(name, _)| name == "token").map(|(_, value)| value.as_str())
+    request.path.iter().find(|(name, _)| name == TOKEN).map(|(_, value)| value.as_str())
+}
+
+/// Whether another moment is asked about, which takes more than the token of a link.
+fn asks_for_another_moment(request: &Head) -> bool {
+    request.query.iter().any(|(name, _)| name == "at")
 }
 
 /// The caller, where that takes no look at the database: the platform, and whoever was asked for before in the state the
@@ -50,12 +59,16 @@ pub(super) fn recall(service: &Service, operation: &Operation, request: &Head, n
         }
         .map(Caller::Tenant)),
         Surface::Platform => platform(service, operation, request).map(Some),
-        Surface::Guest => Ok(None),
+        Surface::Guest => {
+            let token = link_token(request).filter(|_| !asks_for_another_moment(request)).map(Shown::Link);
+            let remembered = token.zip(service.store.version()).and_then(|(token, version)| service.memory.caller(token, version, now));
+            Ok(remembered.map(Caller::Tenant))
+        }
     }
 }
 
 fn remembered(service: &Service, token: &str, resource: Resource, now: Timestamp) -> Option<Arc<Identified>> {
-    let remembered = service.memory.caller(token, service.store.version()?, now);
+    let remembered = service.memory.caller(Shown::Bearer(token), service.store.version()?, now);
     remembered.filter(|identified| identified.is_good_at(resource))
 }
 
@@ -76,7 +89,7 @@ fn found(tx: &mut Transaction<'_>, service: &Service, token: &str, resource: Res
     let version = service.store.version();
     let identified = public(tx, token, resource, now)?;
     if let Some(version) = version {
-        service.memory.remember_caller(token, version, identified.clone());
+        service.memory.remember_caller(Shown::Bearer(token), version, identified.clone());
     }
     Ok(identified)
 }
@@ -94,7 +107,15 @@ pub(super) fn identify(
             Caller::Tenant(found(tx, service, token, request.resource(), now)?)
         }
         Surface::Platform => platform(service, operation, request)?,
-        Surface::Guest => Caller::Tenant(linked(tx, service.app, request, now)?),
+        Surface::Guest => {
+            // Before the state is read, as in `found`.
+            let version = service.store.version();
+            let identified = linked(tx, service.app, request, now)?;
+            if let (Some(token), Some(version)) = (link_token(request), version) {
+                service.memory.remember_caller(Shown::Link(token), version, identified.clone());
+            }
+            Caller::Tenant(identified)
+        }
     };
     if let Caller::Tenant(identified) = &caller {
         service.homes.remember(operation, request, identified.organization.id);
@@ -149,7 +170,7 @@ fn linked(tx: &mut Transaction<'_>, app: &App, request: &Head, now: Timestamp) -
     let found = (link.find)(tx, token)?.filter(|identified| identified.is_valid(now));
     let identified = found.ok_or_else(|| Error::not_found(link.what))?;
     let is_preview = matches!(identified.access.credential, Credential::Preview { .. });
-    if !is_preview && request.query.iter().any(|(name, _)| name == "at") {
+    if !is_preview && asks_for_another_moment(request) {
         let previewer = bearer(&request.headers).map_or(Ok(None), |token| access::find(tx, token, now))?;
         let previewer = previewer.filter(|previewer| previewer.is_good_at(Resource::Api));
         if previewer.is_none_or(|previewer| previewer.organization.id != identified.organization.id) {

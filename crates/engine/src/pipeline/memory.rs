@@ -7,9 +7,11 @@
 //!   as they are now, and an answer of other revisions is not given.
 //!
 //! An operation says whether its answers are kept, and what they are made of ([`crate::operation::Basis`]). What depends on
-//! the moment is never kept.
+//! the moment says until when it holds ([`crate::context::Context::holds_until`]), and is given again only between the moment
+//! it was made at and that one.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -24,12 +26,13 @@ use sha2::{Digest, Sha256};
 use store::Version;
 use uuid::Uuid;
 
+use super::authenticate::TOKEN;
 use super::deflated::Deflated;
 use super::envelope;
 use super::request::Head;
 use crate::access::{Credential, Identified, Permissions, Revisions};
 use crate::kit::sharded;
-use crate::operation::{Answer, Basis, Operation};
+use crate::operation::{Answer, Basis, Operation, Surface};
 
 /// Callers remembered at once.
 const CALLERS: usize = 4_096;
@@ -62,6 +65,15 @@ pub struct Tally {
     pub bytes: u64,
 }
 
+/// What somebody shows of who they are.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shown<'t> {
+    /// A bearer token.
+    Bearer(&'t str),
+    /// The token in the path of a link.
+    Link(&'t str),
+}
+
 struct Remembered {
     version: Version,
     identified: Arc<Identified>,
@@ -73,7 +85,7 @@ pub(super) struct Question {
     organization: Uuid,
     operation: &'static str,
     permissions: Permissions,
-    /// For a limited caller; all others reach the same.
+    /// For a limited caller, as everybody is who has come by a link; all others reach the same.
     limited: Option<Credential>,
     /// Parameters of path and query as they were sent.
     asked: Box<str>,
@@ -94,6 +106,7 @@ impl Weighter<Question, Arc<Kept>> for ByBytes {
 #[derive(Debug)]
 pub struct Kept {
     revisions: Revisions,
+    holds: Range<Timestamp>,
     open: Bytes,
     close: Bytes,
     etag: HeaderValue,
@@ -115,29 +128,30 @@ impl Memory {
         Tally { hits, misses, refusals, bytes: self.answers.weight() }
     }
 
-    /// Who a token stands for, if that was read from the state the database is in.
-    pub(super) fn caller(&self, token: &str, version: Version, now: Timestamp) -> Option<Arc<Identified>> {
-        let remembered = self.callers.get(&digest(token))?;
+    /// Who comes with a token, if that was read from the state the database is in.
+    pub(super) fn caller(&self, shown: Shown<'_>, version: Version, now: Timestamp) -> Option<Arc<Identified>> {
+        let remembered = self.callers.get(&shown.digest())?;
         (remembered.version == version && remembered.identified.is_valid(now)).then(|| remembered.identified.clone())
     }
 
-    /// Remembers who a token stands for; `version` is the database's from before that was read.
-    pub(super) fn remember_caller(&self, token: &str, version: Version, identified: Arc<Identified>) {
-        self.callers.insert(digest(token), Arc::new(Remembered { version, identified }));
+    /// Remembers who comes with a token; `version` is the database's from before that was read.
+    pub(super) fn remember_caller(&self, shown: Shown<'_>, version: Version, identified: Arc<Identified>) {
+        self.callers.insert(shown.digest(), Arc::new(Remembered { version, identified }));
     }
 
-    /// The answer to a question, if it is kept and nothing it is made of has changed.
-    pub(super) fn answer(&self, question: &Question, basis: Basis, revisions: Revisions) -> Option<Arc<Kept>> {
-        let kept = self.answers.get(question).filter(|kept| basis.is_unchanged(kept.revisions, revisions));
+    /// The answer to a question, if it is kept, holds at this time, and nothing it is made of has changed.
+    pub(super) fn answer(&self, question: &Question, basis: Basis, revisions: Revisions, now: Timestamp) -> Option<Arc<Kept>> {
+        let kept = self.answers.get(question);
+        let kept = kept.filter(|kept| basis.is_unchanged(kept.revisions, revisions) && kept.holds.contains(&now));
         let count = if kept.is_some() { &self.hits } else { &self.misses };
         count.fetch_add(1, Ordering::Relaxed);
         kept
     }
 
-    /// Keeps an answer under the revisions that its caller was identified with.
-    pub(super) fn keep(&self, question: Question, answer: &Answer, revisions: Revisions) -> Arc<Kept> {
+    /// Keeps an answer under the revisions that its caller was identified with, for as long as it holds.
+    pub(super) fn keep(&self, question: Question, answer: &Answer, revisions: Revisions, holds: Range<Timestamp>) -> Arc<Kept> {
         let (open, close) = envelope::parts(answer);
-        let kept = Kept { revisions, etag: etag(answer), open: open.into(), close: close.into(), deflated: OnceLock::new() };
+        let kept = Kept { revisions, holds, etag: etag(answer), open: open.into(), close: close.into(), deflated: OnceLock::new() };
         let kept = Arc::new(kept);
         self.answers.insert(question.clone(), kept.clone());
         if !self.answers.contains_key(&question) {
@@ -152,7 +166,9 @@ impl Question {
     pub(super) fn of(operation: &Operation, identified: &Identified, head: &Head) -> Option<(Self, Basis)> {
         let basis = operation.kept.filter(|_| !head.is_tool_call)?;
         let mut asked = String::new();
-        for (name, value) in head.path.iter().chain(&head.query) {
+        // The token of a link is who asks, not what is asked.
+        let is_asked = |(name, _): &&(String, String)| operation.surface != Surface::Guest || name != TOKEN;
+        for (name, value) in head.path.iter().filter(is_asked).chain(&head.query) {
             // Lengths, so that no value can be read as the beginning of another.
             // Writing to a string cannot fail.
             let _ = write!(asked, "{}:{name}{}:{value}", name.len(), value.len());
@@ -197,8 +213,15 @@ impl Kept {
     }
 }
 
-fn digest(token: &str) -> [u8; 32] {
-    Sha256::digest(token).into()
+impl Shown<'_> {
+    /// Tells it from all others. What is good as the one is not as the other, so they never stand for one another.
+    fn digest(self) -> [u8; 32] {
+        let (how, token) = match self {
+            Self::Bearer(token) => (b'b', token),
+            Self::Link(token) => (b'l', token),
+        };
+        Sha256::new_with_prefix([how]).chain_update(token).finalize().into()
+    }
 }
 
 /// Names the data of an answer: the same for the same data, whatever the request.

@@ -255,7 +255,7 @@ async fn take_shared(call: &Call, caller: &Caller) -> Option<Quota> {
 fn recall(call: &Call, admitted: &Admitted) -> Option<Success> {
     let Caller::Tenant(identified) = admitted.caller() else { return None };
     let (question, basis) = Question::of(call.operation, identified, &call.head)?;
-    let kept = call.service.memory.answer(&question, basis, identified.revisions)?;
+    let kept = call.service.memory.answer(&question, basis, identified.revisions, call.now)?;
     Some(Success::kept(call.operation, kept, call.head.id))
 }
 
@@ -311,9 +311,11 @@ fn read(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -> Result<R
     let system = service.system(tx, *now);
     let answer = match (&operation.work, &caller) {
         (Work::Tenant(prepare), Caller::Tenant(identified)) => {
-            let answer = prepare(input)?(&mut Context::of_known(system, identified))?;
-            if let Some((question, _)) = Question::of(operation, identified, head) {
-                let kept = service.memory.keep(question, &answer, identified.revisions);
+            let mut context = Context::of_known(system, identified);
+            let answer = prepare(input)?(&mut context)?;
+            let holds = context.holds();
+            if let Some((question, _)) = Question::of(operation, identified, head).filter(|_| !holds.is_empty()) {
+                let kept = service.memory.keep(question, &answer, identified.revisions, holds);
                 return Ok(Reading::Done(Success::kept(operation, kept, head.id)));
             }
             answer
