@@ -11,7 +11,7 @@ use subtle::{Choice, ConstantTimeEq};
 use uuid::Uuid;
 
 use super::Service;
-use super::memory::Shown;
+use super::memory::Presented;
 use super::{Caller, Head};
 use crate::access::{self, Access, Credential, Identified, Resource};
 use crate::app::App;
@@ -60,7 +60,7 @@ pub(super) fn recall(service: &Service, operation: &Operation, request: &Head, n
         .map(Caller::Tenant)),
         Surface::Platform => platform(service, operation, request).map(Some),
         Surface::Guest => {
-            let token = link_token(request).filter(|_| !asks_for_another_moment(request)).map(Shown::Link);
+            let token = link_token(request).filter(|_| !asks_for_another_moment(request)).map(Presented::Link);
             let remembered = token.zip(service.store.version()).and_then(|(token, version)| service.memory.caller(token, version, now));
             Ok(remembered.map(Caller::Tenant))
         }
@@ -68,7 +68,7 @@ pub(super) fn recall(service: &Service, operation: &Operation, request: &Head, n
 }
 
 fn remembered(service: &Service, token: &str, resource: Resource, now: Timestamp) -> Option<Arc<Identified>> {
-    let remembered = service.memory.caller(Shown::Bearer(token), service.store.version()?, now);
+    let remembered = service.memory.caller(Presented::Bearer(token), service.store.version()?, now);
     remembered.filter(|identified| identified.is_good_at(resource))
 }
 
@@ -89,7 +89,7 @@ fn found(tx: &mut Transaction<'_>, service: &Service, token: &str, resource: Res
     let version = service.store.version();
     let identified = public(tx, token, resource, now)?;
     if let Some(version) = version {
-        service.memory.remember_caller(Shown::Bearer(token), version, identified.clone());
+        service.memory.remember_caller(Presented::Bearer(token), version, identified.clone());
     }
     Ok(identified)
 }
@@ -112,7 +112,7 @@ pub(super) fn identify(
             let version = service.store.version();
             let identified = linked(tx, service.app, request, now)?;
             if let (Some(token), Some(version)) = (link_token(request), version) {
-                service.memory.remember_caller(Shown::Link(token), version, identified.clone());
+                service.memory.remember_caller(Presented::Link(token), version, identified.clone());
             }
             Caller::Tenant(identified)
         }

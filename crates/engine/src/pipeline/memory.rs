@@ -65,9 +65,9 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-/// What somebody shows of who they are.
+/// What somebody presents to say who they are.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Shown<'t> {
+pub(super) enum Presented<'t> {
     /// A bearer token.
     Bearer(&'t str),
     /// The token in the path of a link.
@@ -129,14 +129,14 @@ impl Memory {
     }
 
     /// Who comes with a token, if that was read from the state the database is in.
-    pub(super) fn caller(&self, shown: Shown<'_>, version: Version, now: Timestamp) -> Option<Arc<Identified>> {
-        let remembered = self.callers.get(&shown.digest())?;
+    pub(super) fn caller(&self, presented: Presented<'_>, version: Version, now: Timestamp) -> Option<Arc<Identified>> {
+        let remembered = self.callers.get(&presented.digest())?;
         (remembered.version == version && remembered.identified.is_valid(now)).then(|| remembered.identified.clone())
     }
 
     /// Remembers who comes with a token; `version` is the database's from before that was read.
-    pub(super) fn remember_caller(&self, shown: Shown<'_>, version: Version, identified: Arc<Identified>) {
-        self.callers.insert(shown.digest(), Arc::new(Remembered { version, identified }));
+    pub(super) fn remember_caller(&self, presented: Presented<'_>, version: Version, identified: Arc<Identified>) {
+        self.callers.insert(presented.digest(), Arc::new(Remembered { version, identified }));
     }
 
     /// The answer to a question, if it is kept, holds at this time, and nothing it is made of has changed.
@@ -213,7 +213,7 @@ impl Kept {
     }
 }
 
-impl Shown<'_> {
+impl Presented<'_> {
     /// Tells it from all others. What is good as the one is not as the other, so they never stand for one another.
     fn digest(self) -> [u8; 32] {
         let (how, token) = match self {
