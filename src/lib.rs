@@ -10,6 +10,7 @@
 pub mod app;
 pub mod commands;
 pub mod config;
+mod console;
 pub mod events;
 pub mod guest;
 mod guides;

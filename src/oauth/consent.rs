@@ -61,7 +61,7 @@ struct Page<'p> {
 
 /// Shows the page that asks.
 pub(super) async fn show(visit: &Visit, way: &Way, asked: &Asked, signed_in: &SignedIn) -> Result<Response, Wrong> {
-    let (service, language) = (&visit.service, people::language(&visit.headers));
+    let (service, language) = (&visit.service, people::language(&visit.service, &visit.headers));
     let words = words::of(language);
     let organization = signed_in.organization.settings.name.as_str();
     let given = asked.scopes.held(&signed_in.member.permissions);

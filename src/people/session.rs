@@ -1,6 +1,6 @@
 //! Sessions: who is signed in in a browser.
 
-use engine::access::{Member, Organization, hash, token};
+use engine::access::{Identified, Member, Organization, Revisions, hash, token};
 use engine::context::Context;
 use engine::error::Result;
 use engine::pipeline::Service;
@@ -17,7 +17,7 @@ use super::standing::{self, Barred, IDLE, LONGEST};
 
 store::statements! {
     /// A session by the hash of its token, with its member and their organization.
-    BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc from member_session s
+    BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision from member_session s
         join member m on m.organization_id = s.organization_id and m.id = s.member_id
         join organization o on o.id = s.organization_id where s.token_hash = ?1 and o.erased_at is null";
     /// A new session.
@@ -60,6 +60,8 @@ pub struct SignedIn {
     pub member_id: Uuid,
     /// What is known of them.
     pub member: Member,
+    /// The state the organization was in.
+    revisions: Revisions,
     /// What its forms carry.
     form: String,
     /// The secret in the cookie, which neither a page nor the log shows.
@@ -77,6 +79,12 @@ impl std::fmt::Debug for Secret {
 }
 
 impl SignedIn {
+    /// The member as a caller of operations, who acts for themselves.
+    #[must_use]
+    pub fn caller(&self) -> Identified {
+        Identified::member(self.member_id, &self.member, self.organization.clone(), self.revisions)
+    }
+
     /// The token of the session's forms: every form of a page has it in a hidden field `form`.
     #[must_use]
     pub fn form_token(&self) -> String {
@@ -160,7 +168,8 @@ fn of_row(row: &Row, token: String, now: Timestamp) -> Result<Found> {
         return Ok(Found::Barred(id, barred));
     }
     let form = form::derived(&token, FORM);
-    let signed_in = SignedIn { session: row.get(0)?, organization, member_id: row.get(3)?, member, form, secret: Secret(token) };
+    let revisions = Revisions { configuration: row.get(7)?, stream: row.get(8)? };
+    let signed_in = SignedIn { session: row.get(0)?, organization, member_id: row.get(3)?, member, revisions, form, secret: Secret(token) };
     Ok(Found::Going(Box::new(signed_in), used_at))
 }
 

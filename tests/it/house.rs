@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The chapters, from below to above; those of one floor know nothing of each other.
-const CHAPTERS: [&[&str]; 13] = [
+const CHAPTERS: [&[&str]; 14] = [
     &["records"],
     &["events"],
     &["translations"],
@@ -18,6 +18,7 @@ const CHAPTERS: [&[&str]; 13] = [
     &["platform"],
     &["people"],
     &["oauth"],
+    &["console"],
 ];
 
 /// What puts the chapters together.

@@ -75,6 +75,14 @@ impl Needs {
             Self::Credential | Self::ByBody(_) => Ok(()),
         }
     }
+
+    /// 403 for a caller who lacks what any body asks for: by which it is told beforehand who need not try.
+    pub fn check_early(self, access: &Access) -> Result<()> {
+        match self {
+            Self::ByBody(check) => check(&Value::Null, access),
+            Self::Credential | Self::Permission(_) | Self::Permissions(_) => self.check(access),
+        }
+    }
 }
 
 /// What running an operation does to the state.
