@@ -1,6 +1,7 @@
 //! What this guest of this flat sees now, and what one would see.
 
 mod acceptance;
+mod audited;
 mod bounds;
 mod changes;
 mod decision;

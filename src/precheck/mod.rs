@@ -1,6 +1,7 @@
 //! Pre-check-in steps: what guests are asked before they arrive (spec: Pre-check step).
 
 mod answers;
+mod audited;
 mod charging;
 mod costs;
 mod erased;
@@ -44,7 +45,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     lists: |lists| {
         lists.add::<&'static dyn Shows>(&texts::StepTexts);
         lists.add(Linking { filed_as: records::LINKED_AS, forget: records::forget_records });
-        lists.add(Assignable { entity_type: EntityType::PrecheckStep, check: visible::check_exists, needs: None });
+        lists.add(Assignable { entity_type: EntityType::PrecheckStep, check: visible::check_exists, name: records::name, needs: None });
     },
     subjects: &[
         ("precheck-steps", "What guests complete before they arrive: one step a type, in an order, for whom and when."),

@@ -1,6 +1,7 @@
 //! The operations on translations (contract: Translations).
 
 use engine::access::Permission;
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{Language, Text6000};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::audited;
 use super::uses::{Writer, Writing, check_readable};
 use super::{ENGLISH, Entry, Others, SourceTable, create, entries};
 
@@ -72,6 +74,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                     \"precheck_question\", \"text\": \"Do you bring a pet?\"}",
             )
             .creates()
+            .audited(Audits::makes("translation", "text").telling(&["text", "language"]))
             .run(create_translation),
         Operation::public(
             "listTranslationEntries",
@@ -102,6 +105,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                 titles and bodies of manuals after their creation too. Example: {\"id\": \"…\", \"language\": \"fr\", \"text\": \
                 \"Bienvenue\"}",
         )
+        .audited(Audits::changes(audited::text))
         .run(set_entry),
     ]
 }

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use strum::{AsRefStr, EnumString, VariantArray};
 
 use crate::access::{Access, Permission, Revisions};
+use crate::audit::Audits;
 pub use crate::context::Touches;
 use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
@@ -243,6 +244,8 @@ pub struct Operation {
     pub body_limit: usize,
     /// How long it may take.
     pub patience: Duration,
+    /// What is told of its write.
+    pub audits: Option<Audits>,
     /// What the input has to keep to besides its schema.
     pub rules: Option<Box<Rules>>,
     /// The function.
@@ -300,6 +303,7 @@ impl Operation {
             file: None,
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
+            audits: None,
             rules: None,
             work: Work::System(Box::new(|_, _| Err(Error::internal("declared without a function")))),
             input: Box::new(|_| json_object()),
