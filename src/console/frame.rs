@@ -5,10 +5,10 @@ use axum::response::Response;
 use strum::{AsRefStr, EnumString};
 
 use super::refusal::Refusal;
+use super::reply;
 use super::screens::{Answering, Group, Page, SCREENS, Screen};
 use super::visit::Visit;
 use super::words::Words;
-use super::reply;
 use crate::page::icon;
 use crate::people::{self, LANGUAGES};
 
@@ -41,6 +41,8 @@ pub enum Done {
     Moved,
     /// Something was assigned or taken back.
     Assigned,
+    /// Something is being sent.
+    Sent,
 }
 
 impl Done {
@@ -53,6 +55,7 @@ impl Done {
             Self::Removed => words.frame.removed,
             Self::Moved => words.frame.moved,
             Self::Assigned => words.frame.assigned,
+            Self::Sent => words.frame.sent,
         }
     }
 }

@@ -8,9 +8,13 @@
 //! form, and from a form to a request), [`frame`] and [`reply`] (what stands around a screen), [`words`] and [`labels`] (what is said). A
 //! screen is a file or a folder: its pages, its template in `templates/console`.
 
+mod access;
+mod answers;
 mod asking;
 mod assign;
+mod audit;
 mod brandings;
+mod flats;
 mod form;
 mod frame;
 mod home;
@@ -23,7 +27,12 @@ mod refusal;
 mod reply;
 mod routes;
 mod screens;
+mod search;
+mod stays;
+mod submissions;
 mod visit;
+mod webhooks;
+mod when;
 mod words;
 
 use engine::chapter::Chapter;

@@ -38,7 +38,11 @@ impl Preview {
 pub async fn open(visit: &Visit, portal: Uuid) -> Result<Response, Refusal> {
     let language = visit.sent("language").filter(|tag| !tag.is_empty());
     let is_all = visit.sent("includeInactive").is_some();
-    let arguments = json!({ "id": portal, "language": language, "includeInactive": is_all });
+    go_on(visit, json!({ "id": portal, "language": language, "includeInactive": is_all })).await
+}
+
+/// On to the page that a preview of these arguments shows.
+pub async fn go_on(visit: &Visit, arguments: Value) -> Result<Response, Refusal> {
     let link: Value = visit.create("createPortalPreview", arguments, &visit.new_key()).await?;
     let url = link["url"].as_str().unwrap_or_default();
     // On the host that the browser has asked, whatever it is called outside.

@@ -7,10 +7,22 @@ use http::Method;
 use super::refusal::Refusal;
 use super::visit::Visit;
 use super::words::Words;
-use super::{assign, brandings, frame, home, portals};
+use super::{access, assign, audit, brandings, frame, home, portals, search, stays, submissions, webhooks};
 
 /// Every screen, in the order in which the navigation has them.
-pub static SCREENS: &[&Screen] = &[&home::SCREEN, &portals::SCREEN, &brandings::SCREEN, &assign::SCREEN, &frame::SCREEN];
+pub static SCREENS: &[&Screen] = &[
+    &home::SCREEN,
+    &submissions::SCREEN,
+    &stays::SCREEN,
+    &portals::SCREEN,
+    &brandings::SCREEN,
+    &webhooks::SCREEN,
+    &access::SCREEN,
+    &audit::SCREEN,
+    &search::SCREEN,
+    &assign::SCREEN,
+    &frame::SCREEN,
+];
 
 /// What is shown of one subject: some pages, and a place in the navigation.
 pub struct Screen {
@@ -67,6 +79,13 @@ impl Page {
     pub const fn post(name: &'static str, path: &'static str, run: for<'v> fn(&'v Visit) -> Answering<'v>) -> Self {
         Self { name, method: Method::POST, path, run }
     }
+}
+
+/// The address of a thing on the screen that has a page of this path for it; none where there is no such screen, or none for the member.
+pub fn way(visit: &Visit, path: &str, id: &str) -> Option<String> {
+    let is_there = |screen: &&&Screen| screen.pages.iter().any(|page| page.method == Method::GET && page.path == path);
+    let screen = SCREENS.iter().find(is_there)?;
+    screen.needs.is_none_or(|needs| visit.may(needs)).then(|| visit.address(&path.replace("{id}", id)))
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ words! {
         removed: "Removed.", "Eliminado.", "Supprimé.";
         moved: "The order is changed.", "El orden ha cambiado.", "L’ordre est modifié.";
         assigned: "The assignments are changed.", "Las asignaciones han cambiado.", "Les affectations sont modifiées.";
+        sent: "It is being sent.", "Se está enviando.", "C’est en cours d’envoi.";
         before: "Previous", "Anteriores", "Précédents";
         behind: "Next", "Siguientes", "Suivants";
         rows: "{first} to {last} of {total}", "{first} a {last} de {total}", "{first} à {last} sur {total}";

@@ -3,10 +3,17 @@
 //!
 //! What fields are called and what they are for says the schema; for Spanish and French that is in [`super::labels`].
 
+mod access;
 mod assign;
+mod audit;
+mod begin;
 mod forms;
 mod frame;
 mod portals;
+mod search;
+mod stays;
+mod submissions;
+mod webhooks;
 
 /// Declares the words of a subject: a name, then what is said in English, Spanish and French.
 macro_rules! words {
@@ -53,6 +60,13 @@ subjects! {
     forms: forms::Forms;
     portals: portals::Portals;
     assign: assign::Assign;
+    begin: begin::Begin;
+    submissions: submissions::Submissions;
+    stays: stays::Stays;
+    search: search::Search;
+    webhooks: webhooks::Webhooks;
+    access: access::Access;
+    audit: audit::Audit;
 }
 
 /// The words of a language; those of English where there are none.
