@@ -5,10 +5,10 @@ use axum::response::Response;
 use strum::{AsRefStr, EnumString};
 
 use super::refusal::Refusal;
+use super::reply;
 use super::screens::{Answering, Group, Page, SCREENS, Screen};
 use super::visit::Visit;
 use super::words::Words;
-use super::reply;
 use crate::page::icon;
 use crate::people::{self, LANGUAGES};
 

@@ -11,11 +11,13 @@
 mod asking;
 mod assign;
 mod brandings;
+mod categories;
 mod form;
 mod frame;
 mod home;
 mod kept;
 mod labels;
+mod manuals;
 mod paging;
 mod portals;
 mod preview;
@@ -23,6 +25,9 @@ mod refusal;
 mod reply;
 mod routes;
 mod screens;
+mod steps;
+mod texts;
+mod translations;
 mod visit;
 mod words;
 

@@ -7,10 +7,20 @@ use http::Method;
 use super::refusal::Refusal;
 use super::visit::Visit;
 use super::words::Words;
-use super::{assign, brandings, frame, home, portals};
+use super::{assign, brandings, categories, frame, home, manuals, portals, steps, translations};
 
 /// Every screen, in the order in which the navigation has them.
-pub static SCREENS: &[&Screen] = &[&home::SCREEN, &portals::SCREEN, &brandings::SCREEN, &assign::SCREEN, &frame::SCREEN];
+pub static SCREENS: &[&Screen] = &[
+    &home::SCREEN,
+    &portals::SCREEN,
+    &brandings::SCREEN,
+    &steps::SCREEN,
+    &manuals::SCREEN,
+    &categories::SCREEN,
+    &translations::SCREEN,
+    &assign::SCREEN,
+    &frame::SCREEN,
+];
 
 /// What is shown of one subject: some pages, and a place in the navigation.
 pub struct Screen {

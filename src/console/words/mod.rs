@@ -6,7 +6,10 @@
 mod assign;
 mod forms;
 mod frame;
+mod manuals;
 mod portals;
+mod steps;
+mod translations;
 
 /// Declares the words of a subject: a name, then what is said in English, Spanish and French.
 macro_rules! words {
@@ -53,6 +56,9 @@ subjects! {
     forms: forms::Forms;
     portals: portals::Portals;
     assign: assign::Assign;
+    steps: steps::Steps;
+    manuals: manuals::Manuals;
+    translations: translations::Translations;
 }
 
 /// The words of a language; those of English where there are none.
