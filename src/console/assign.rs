@@ -236,7 +236,8 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<axum::response:
     };
     let frame = Frame::new(visit, words.assign.assignments).below(visit, above, above_path);
     let frame = frame.below(visit, name.clone(), &format!("{above_path}/{id}"));
-    let pairs: Vec<(&str, &str)> = visit.query.iter().filter(|(name, _)| name != "done").map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let pairs: Vec<(&str, &str)> =
+        visit.query.iter().filter(|(name, _)| name != "done").map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let page = Shown {
         frame,
         about: fill(words.assign.about, &[("name", &name)]),
@@ -318,7 +319,8 @@ fn save(visit: &Visit) -> Answering<'_> {
         let (shown, was, is) = (all("shown"), all("was"), all("assigned"));
         let added: Vec<&str> = shown.iter().filter(|id| is.contains(*id) && !was.contains(*id)).copied().collect();
         let removed: Vec<&str> = shown.iter().filter(|id| was.contains(*id) && !is.contains(*id)).copied().collect();
-        let pairs: Vec<(&str, &str)> = visit.query.iter().filter(|(name, _)| name != "done").map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let pairs: Vec<(&str, &str)> =
+            visit.query.iter().filter(|(name, _)| name != "done").map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
         let back = format!("{}?{query}", visit.path);
         if first(&visit.fields, "shown").is_none() || (added.is_empty() && removed.is_empty()) {

@@ -47,9 +47,13 @@ static BRANDING: Resource = Resource {
                 title: |words| words.portals.colours,
                 fields: &["primaryColor", "secondaryColor", "textColor", "backgroundColor", "footerColor"],
             },
-            Section { title: |words| words.portals.links, fields: &["logoWhiteUrl", "customUrlId", "facebookUrl", "instagramUrl", "linkedinUrl"] },
+            Section {
+                title: |words| words.portals.links,
+                fields: &["logoWhiteUrl", "customUrlId", "facebookUrl", "instagramUrl", "linkedinUrl"],
+            },
         ],
         elsewhere: &["showPoweredBy"],
+        markdown: &[],
     },
 };
 
@@ -118,7 +122,11 @@ fn list(visit: &Visit) -> Answering<'_> {
             name: text(row, "name"),
             nickname: text(row, "nickname"),
             is_default: row["isDefault"] == true,
-            colours: ["primaryColor", "secondaryColor", "textColor"].map(|field| text(row, field)).into_iter().filter(|colour| contrast(colour, colour).is_some()).collect(),
+            colours: ["primaryColor", "secondaryColor", "textColor"]
+                .map(|field| text(row, field))
+                .into_iter()
+                .filter(|colour| contrast(colour, colour).is_some())
+                .collect(),
         };
         let rows = paging.cut(all).iter().map(row).collect();
         let new = visit.may(BRANDING.create).then(|| visit.address("/brandings/new"));
@@ -169,7 +177,9 @@ fn new(visit: &Visit) -> Answering<'_> {
 fn create(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         match created(visit, &BRANDING, visit.address("/brandings/new")).await? {
-            Outcome::Done(made) => Ok(reply::done(visit, &format!("/brandings/{}", made["id"].as_str().unwrap_or_default()), Done::Created)),
+            Outcome::Done(made) => {
+                Ok(reply::done(visit, &format!("/brandings/{}", made["id"].as_str().unwrap_or_default()), Done::Created))
+            }
             Outcome::Again(form) => Ok(page(visit, None, *form).await),
         }
     })

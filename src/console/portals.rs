@@ -43,11 +43,26 @@ static PORTAL: Resource = Resource {
             Section { title: |words| words.forms.basics, fields: &["name", "isDefault", "brandingId"] },
             Section {
                 title: |words| words.portals.contact,
-                fields: &["communicationMethod", "supportWhatsapp", "supportPhone", "supportTextPhone", "supportEmail", "supportNotes", "isChatEnabled", "isTicketingEnabled"],
+                fields: &[
+                    "communicationMethod",
+                    "supportWhatsapp",
+                    "supportPhone",
+                    "supportTextPhone",
+                    "supportEmail",
+                    "supportNotes",
+                    "isChatEnabled",
+                    "isTicketingEnabled",
+                ],
             },
             Section {
                 title: |words| words.portals.precheckin,
-                fields: &["isPrecheckinEnabled", "precheckinPromptMessage", "isPrecheckOrderAutomatic", "isManualReviewEnabled", "isConfettiEnabled"],
+                fields: &[
+                    "isPrecheckinEnabled",
+                    "precheckinPromptMessage",
+                    "isPrecheckOrderAutomatic",
+                    "isManualReviewEnabled",
+                    "isConfettiEnabled",
+                ],
             },
             Section {
                 title: |words| words.portals.offer,
@@ -55,10 +70,18 @@ static PORTAL: Resource = Resource {
             },
             Section {
                 title: |words| words.portals.during,
-                fields: &["excludedQuickAccessTypes", "isUnlockHintShown", "isWalletPassEnabled", "isReviewRequestCheckinEnabled", "isReviewRequestCheckoutEnabled", "isCartAbandonmentEnabled"],
+                fields: &[
+                    "excludedQuickAccessTypes",
+                    "isUnlockHintShown",
+                    "isWalletPassEnabled",
+                    "isReviewRequestCheckinEnabled",
+                    "isReviewRequestCheckoutEnabled",
+                    "isCartAbandonmentEnabled",
+                ],
             },
         ],
         elsewhere: &[],
+        markdown: &[],
     },
 };
 
@@ -94,7 +117,8 @@ fn list(visit: &Visit) -> Answering<'_> {
         let mut rows: Vec<Row> = visit.get("listPortals", json!({})).await?;
         rows.sort_by_cached_key(|row| (!row.is_default, row.called().to_lowercase()));
         let paging = Paging::of(visit, "/portals", rows.len());
-        let rows = paging.cut(rows).into_iter().map(|row| (visit.address(&format!("/portals/{}", row.id)), row)).map(|(way, row)| (row, way));
+        let rows =
+            paging.cut(rows).into_iter().map(|row| (visit.address(&format!("/portals/{}", row.id)), row)).map(|(way, row)| (row, way));
         let new = visit.may(PORTAL.create).then(|| visit.address("/portals/new"));
         let page = List { frame: Frame::new(visit, visit.words.portals.portals), rows: rows.collect(), paging, new };
         Ok(reply::of(visit, 200, &page))

@@ -44,13 +44,7 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
     routes.route(&format!("{BASE}/"), any(lost)).route(&format!("{BASE}/{{*rest}}"), any(lost)).with_state(service.clone())
 }
 
-async fn enter(
-    screen: &'static Screen,
-    page: &'static Page,
-    State(service): Server,
-    params: PathParams,
-    request: HttpRequest,
-) -> Response {
+async fn enter(screen: &'static Screen, page: &'static Page, State(service): Server, params: PathParams, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let id = request_id(&parts);
     let fields = if page.method == Method::POST { people::read_form_within(BOUNDS, &parts.headers, body).await } else { None };
@@ -63,11 +57,8 @@ async fn enter(
     };
     let Some(signed_in) = signed_in else {
         let is_typed = page.method == Method::POST && kept::is_from_here(&service, &parts.headers);
-        let response = if is_typed {
-            kept::page(&service, &parts.headers, &asked_for, &fields)
-        } else {
-            people::sign_in_first(&service, &asked_for)
-        };
+        let response =
+            if is_typed { kept::page(&service, &parts.headers, &asked_for, &fields) } else { people::sign_in_first(&service, &asked_for) };
         return noted(response, page.name, None);
     };
     let is_own = first(&fields, "form").is_some_and(|form| signed_in.is_own_form(form));

@@ -7,7 +7,9 @@ use http::Method;
 use super::refusal::Refusal;
 use super::visit::Visit;
 use super::words::Words;
-use super::{access, assign, audit, brandings, frame, home, portals, search, stays, submissions, webhooks};
+use super::{
+    access, assign, audit, brandings, categories, frame, home, manuals, portals, search, stays, steps, submissions, translations, webhooks,
+};
 
 /// Every screen, in the order in which the navigation has them.
 pub static SCREENS: &[&Screen] = &[
@@ -16,6 +18,10 @@ pub static SCREENS: &[&Screen] = &[
     &stays::SCREEN,
     &portals::SCREEN,
     &brandings::SCREEN,
+    &steps::SCREEN,
+    &manuals::SCREEN,
+    &categories::SCREEN,
+    &translations::SCREEN,
     &webhooks::SCREEN,
     &access::SCREEN,
     &audit::SCREEN,

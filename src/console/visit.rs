@@ -28,6 +28,10 @@ pub const BASE: &str = "/console";
 const TRIES: u32 = 10;
 const BETWEEN_TRIES: Duration = Duration::from_millis(200);
 
+/// How often a form of many changes waits for the limit of requests, and how many seconds each time at the most.
+const WAITS: u32 = 8;
+const LONGEST_WAIT: u64 = 2;
+
 /// Fields in the order in which they were sent.
 pub type Fields = Vec<(String, String)>;
 
@@ -123,6 +127,12 @@ impl Visit {
         operation.needs.check_early(&self.caller().access).is_ok()
     }
 
+    /// 403 for a member who may not ask for an operation.
+    pub fn require(&self, operation: &str) -> Result<(), Refusal> {
+        let operation = asking::operation(&self.service, operation).ok_or_else(Refusal::broken)?;
+        operation.needs.check_early(&self.caller().access).map_err(Refusal::from)
+    }
+
     /// Whether the member holds a permission.
     pub fn holds(&self, permission: Permission) -> bool {
         self.caller().access.permissions.has(permission)
@@ -154,6 +164,21 @@ impl Visit {
                 return answer.map(|answer| answer.data);
             }
             tokio::time::sleep(BETWEEN_TRIES).await;
+        }
+    }
+
+    /// Changes several things by a form: a change waits where the limit of requests has it wait a moment.
+    pub async fn change(&self, operation: &str, arguments: Value) -> Result<Value, Refusal> {
+        let mut waits = 0;
+        loop {
+            let answer = self.get(operation, arguments.clone()).await;
+            match answer {
+                Err(Refusal { status: 429, retry_after, .. }) if waits < WAITS && retry_after.is_none_or(|wait| wait <= LONGEST_WAIT) => {
+                    waits += 1;
+                    tokio::time::sleep(Duration::from_secs(retry_after.unwrap_or(1))).await;
+                }
+                answer => return answer,
+            }
         }
     }
 

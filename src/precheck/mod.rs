@@ -29,7 +29,7 @@ pub use answers::{
 pub(crate) use costs::costs;
 pub use costs::{Cost, Deposit, Fee, Waiver};
 pub use identity::{FlagAction, actions as identity_actions};
-pub use order::{SortKey, compare};
+pub use order::{SortKey, compare, is_together};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
 pub(crate) use records::{all, among, mark_used, one, some};
 pub use step::{PricingBasis, Step, StepSettings, StepType, Targeting};

@@ -9,6 +9,7 @@ mod browser;
 mod categories;
 mod checkin;
 mod connections;
+mod console;
 mod covers;
 mod crash;
 mod disk;

@@ -9,6 +9,7 @@ use super::spec::{Kind, Spec};
 use crate::console::labels;
 use crate::console::visit::{Fields, Visit, first};
 use crate::console::words::Words;
+use crate::guest::markdown_to_html;
 use crate::words::fill as fill_in;
 
 /// Rows of a list that are there to be filled in.
@@ -59,6 +60,8 @@ pub struct Control {
     /// By which what cannot be shown is cleared.
     pub clear: Option<&'static str>,
     pub conflict: Option<Conflict>,
+    /// Where Markdown is rendered as it is typed, and how it looks.
+    pub rendered: Option<(String, String)>,
     pub words: &'static Words,
 }
 
@@ -72,16 +75,37 @@ pub struct Conflict {
 
 /// What a field is filled in with.
 pub enum Input {
-    Line { mode: &'static str, value: String },
-    Area { lines: usize, value: String },
-    Tick { is_on: bool },
-    Pick { options: Vec<Choice> },
+    Line {
+        mode: &'static str,
+        value: String,
+    },
+    Area {
+        lines: usize,
+        value: String,
+    },
+    Tick {
+        is_on: bool,
+    },
+    Pick {
+        options: Vec<Choice>,
+    },
     /// Several; the switch is there where there may be none at all.
-    Many { options: Vec<Choice>, set: Option<bool> },
-    Colour { value: String },
-    Date { value: String },
-    Group { controls: Vec<Control> },
-    Rows { rows: Vec<Vec<Control>> },
+    Many {
+        options: Vec<Choice>,
+        set: Option<bool>,
+    },
+    Colour {
+        value: String,
+    },
+    Date {
+        value: String,
+    },
+    Group {
+        controls: Vec<Control>,
+    },
+    Rows {
+        rows: Vec<Vec<Control>>,
+    },
 }
 
 /// One of several.
@@ -113,6 +137,8 @@ pub struct Showing<'s> {
     /// The texts that fields link, by the name of the field.
     pub texts: &'s HashMap<String, String>,
     pub is_read_only: bool,
+    /// Texts in Markdown.
+    pub markdown: &'static [&'static str],
 }
 
 impl Showing<'_> {
@@ -140,7 +166,8 @@ impl Showing<'_> {
         if let Some(permission) = lacks {
             add(fill_in(words.forms.needs_permission, &[("permission", permission.as_ref())]));
         }
-        let has_box = matches!(spec.kind, Kind::Switch) && is_plain_switch(spec) || matches!(spec.kind, Kind::Choices(_) | Kind::References(_));
+        let has_box =
+            matches!(spec.kind, Kind::Switch) && is_plain_switch(spec) || matches!(spec.kind, Kind::Choices(_) | Kind::References(_));
         let text = self.texts.get(name).map(|id| (self.visit.address(&format!("/translations/{id}")), words.forms.other_languages));
         Control {
             name: name.to_owned(),
@@ -159,6 +186,10 @@ impl Showing<'_> {
                 theirs: fill_in(words.forms.theirs, &[("value", if theirs.is_empty() { words.forms.empty } else { theirs })]),
                 is_theirs: first(self.fields, &chosen(name)) == Some("theirs"),
             }),
+            rendered: self
+                .markdown
+                .contains(&name)
+                .then(|| (self.visit.address("/rendered"), markdown_to_html(&value()).unwrap_or_default())),
             words,
         }
     }
@@ -188,7 +219,9 @@ impl Showing<'_> {
                 Some(listed) => Input::Pick { options: self.options(spec, listed.clone(), &[value()]) },
                 None => Input::Line { mode: "text", value: value() },
             },
-            Kind::Choices(values) => self.many(spec, name, values.iter().map(|value| (value.clone(), labels::choice(language, value))).collect()),
+            Kind::Choices(values) => {
+                self.many(spec, name, values.iter().map(|value| (value.clone(), labels::choice(language, value))).collect())
+            }
             Kind::References(list) => self.many(spec, name, self.listed.get(list).cloned().unwrap_or_default()),
             Kind::Colour => Input::Colour { value: value() },
             Kind::Date => Input::Date { value: value() },
@@ -205,7 +238,8 @@ impl Showing<'_> {
     fn options(&self, spec: &Spec, listed: Vec<(String, String)>, chosen: &[String]) -> Vec<Choice> {
         let words = &self.visit.words.forms;
         let is_listed = |value: &String| listed.iter().any(|(known, _)| known == value);
-        let others: Vec<_> = chosen.iter().filter(|value| !value.is_empty() && !is_listed(value)).map(|value| (value.clone(), value.clone())).collect();
+        let others: Vec<_> =
+            chosen.iter().filter(|value| !value.is_empty() && !is_listed(value)).map(|value| (value.clone(), value.clone())).collect();
         let blank = match (spec.is_readable, spec.is_nullable) {
             (false, _) => Some(words.keep),
             (true, true) => Some(words.not_set),

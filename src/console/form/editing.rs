@@ -18,7 +18,9 @@ use super::layout::Layout;
 use super::spec::{Kind, Spec, specs};
 use crate::console::asking;
 use crate::console::refusal::Refusal;
+use crate::console::texts::texts_in;
 use crate::console::visit::{Fields, Visit, first};
+use crate::translations::ENGLISH;
 use crate::words::fill as fill_in;
 
 /// What is edited by a form: the operations for it, and how it is laid out.
@@ -130,28 +132,29 @@ fn shown_specs(visit: &Visit, resource: &Resource, base: &Map<String, Value>) ->
 
 /// The values that a form is made of: of the fields it has, with the texts that are linked.
 async fn base_of(visit: &Visit, resource: &Resource, stored: &Stored) -> Result<Map<String, Value>, Refusal> {
+    let specs = shown_specs(visit, resource, &stored.value)?;
+    let link = |spec: &Spec| match (&spec.linked_by, &spec.kind) {
+        (Some(link), _) => Some(link.clone()),
+        (None, Kind::Text(_)) => Some(spec.name.clone()),
+        _ => None,
+    };
+    let id = |field: &String| stored.value.get(field).and_then(Value::as_str).and_then(|id| id.parse::<Uuid>().ok());
+    let texts = texts_in(visit, ENGLISH, specs.iter().filter_map(link).filter_map(|field| id(&field))).await;
     let mut base = Map::new();
-    for spec in shown_specs(visit, resource, &stored.value)? {
-        if let Some((link, id)) = spec.linked_by.as_ref().and_then(|link| Some((link, stored.value.get(link)?.as_str()?))) {
-            base.insert(spec.name.clone(), json!(english(visit, id).await));
-            base.insert(link.clone(), id.into());
-            continue;
+    for spec in specs {
+        if let Some((link, id)) = link(&spec).and_then(|link| Some((link.clone(), id(&link)?))) {
+            let text = json!(texts.get(&id));
+            if spec.linked_by.is_some() {
+                base.insert(spec.name, text);
+                base.insert(link, json!(id));
+            } else {
+                base.insert(spec.name, json!({ "id": id, "text": text }));
+            }
+        } else if let Some(value) = stored.value.get(&spec.name) {
+            base.insert(spec.name, value.clone());
         }
-        let Some(value) = stored.value.get(&spec.name) else { continue };
-        let value = match (&spec.kind, value) {
-            (Kind::Text(_), Value::String(id)) => json!({ "id": id, "text": english(visit, id).await }),
-            _ => value.clone(),
-        };
-        base.insert(spec.name, value);
     }
     Ok(base)
-}
-
-/// The English version of a text; nothing where it is not to be had.
-async fn english(visit: &Visit, id: &str) -> Option<String> {
-    let entries: Vec<Value> = visit.get("listTranslationEntries", json!({ "id": id })).await.ok()?;
-    let entry = entries.iter().find(|entry| entry["language"] == "en").or(entries.first())?;
-    entry["text"].as_str().map(str::to_owned)
 }
 
 /// The form of a thing as it is.
@@ -166,7 +169,14 @@ pub async fn edit_form(visit: &Visit, resource: &Resource, stored: &Stored, acti
     draw(visit, resource, action, fields, base, updated_at).view(&specs).await
 }
 
-fn draw<'v>(visit: &'v Visit, resource: &Resource, action: String, fields: Fields, base: Map<String, Value>, updated_at: String) -> Drawn<'v> {
+fn draw<'v>(
+    visit: &'v Visit,
+    resource: &Resource,
+    action: String,
+    fields: Fields,
+    base: Map<String, Value>,
+    updated_at: String,
+) -> Drawn<'v> {
     Drawn {
         visit,
         // What is not there is refused before.
@@ -403,10 +413,19 @@ impl Drawn<'_> {
         };
         let texts = specs.iter().filter_map(linked).collect();
         let is_read_only = !visit.may(self.operation.id);
-        let showing =
-            Showing { visit, fields: &self.fields, listed: &listed, errors: &errors, theirs: &self.theirs, texts: &texts, is_read_only };
+        let showing = Showing {
+            visit,
+            fields: &self.fields,
+            listed: &listed,
+            errors: &errors,
+            theirs: &self.theirs,
+            texts: &texts,
+            is_read_only,
+            markdown: self.layout.markdown,
+        };
         let arranged = if self.is_new { vec![("", specs.iter().collect())] } else { self.layout.arranged(specs, words) };
-        let sections = arranged.into_iter().map(|(title, specs)| (title, specs.into_iter().map(|spec| showing.control(spec, &spec.name)).collect()));
+        let sections =
+            arranged.into_iter().map(|(title, specs)| (title, specs.into_iter().map(|spec| showing.control(spec, &spec.name)).collect()));
         let sections = sections.collect();
         let key = first(&self.fields, "key").map_or_else(|| visit.new_key(), str::to_owned);
         let mut hidden = vec![("form".to_owned(), visit.signed_in.form_token()), ("key".to_owned(), key)];

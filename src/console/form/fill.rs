@@ -102,7 +102,9 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
         }),
         Kind::Pairs => sent.and_then(|sent| {
             let lines = sent.lines().map(str::trim).filter(|line| !line.is_empty());
-            let pair = |line: &str| line.split_once('=').map_or((line.to_owned(), Value::Null), |(name, text)| (name.trim().into(), json!(text.trim())));
+            let pair = |line: &str| {
+                line.split_once('=').map_or((line.to_owned(), Value::Null), |(name, text)| (name.trim().into(), json!(text.trim())))
+            };
             let pairs: Map<String, Value> = lines.map(pair).collect();
             if pairs.is_empty() { nothing(spec, || json!({})) } else { Some(pairs.into()) }
         }),

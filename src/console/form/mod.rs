@@ -10,8 +10,9 @@ mod layout;
 mod said;
 mod spec;
 
-pub use control::FormView;
-pub use editing::{Outcome, Reading, Resource, Stored, create_form, created, edit_form, saved};
+pub use control::{Control, FormView, Showing};
+pub use editing::{Outcome, Reading, Resource, Stored, create_form, created, edit_form, new_text, saved};
+pub use fill::{fill, read};
 pub use layout::{Layout, Section};
 pub use said::brief;
-pub use spec::Spec;
+pub use spec::{Spec, of_object};

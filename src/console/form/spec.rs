@@ -104,8 +104,7 @@ pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<Spec> {
 
 /// Whether an answer has a field, also of a part that is flattened into it.
 fn answers(answer: &Value, name: &str) -> bool {
-    answer["properties"].get(name).is_some()
-        || answer["allOf"].as_array().into_iter().flatten().any(|part| answers(part, name))
+    answer["properties"].get(name).is_some() || answer["allOf"].as_array().into_iter().flatten().any(|part| answers(part, name))
 }
 
 fn of_field(name: &str, field: &Value, is_required: bool, is_readable: bool) -> Spec {

@@ -37,6 +37,16 @@ pub fn choice(language: &str, value: &str) -> String {
     known.map_or_else(|| capitalized(&value.replace('_', " ")), str::to_owned)
 }
 
+/// What a rule of a category says, where it is not the schema that says it.
+pub fn rule(language: &str, category: &str) -> Option<&'static str> {
+    let known = values::RULES.iter().find(|(known, _)| *known == category).map(|(_, about)| about);
+    match language {
+        "es" => known.map(|about| about[0]),
+        "fr" => known.map(|about| about[1]),
+        _ => None,
+    }
+}
+
 fn find(name: &str) -> Option<&'static Label> {
     fields::FIELDS.iter().find(|label| label.name == name)
 }
@@ -154,9 +164,12 @@ mod tests {
 
     #[test]
     fn a_name_says_what_it_is() {
-        for (name, expected) in
-            [("isChatEnabled", "Chat enabled"), ("supportPhone", "Support phone"), ("guestDescriptionMlTextId", "Guest description"), ("x", "X")]
-        {
+        for (name, expected) in [
+            ("isChatEnabled", "Chat enabled"),
+            ("supportPhone", "Support phone"),
+            ("guestDescriptionMlTextId", "Guest description"),
+            ("x", "X"),
+        ] {
             assert_eq!(plain(name), expected);
         }
     }

@@ -9,10 +9,13 @@ mod audit;
 mod begin;
 mod forms;
 mod frame;
+mod manuals;
 mod portals;
 mod search;
 mod stays;
+mod steps;
 mod submissions;
+mod translations;
 mod webhooks;
 
 /// Declares the words of a subject: a name, then what is said in English, Spanish and French.
@@ -67,6 +70,9 @@ subjects! {
     webhooks: webhooks::Webhooks;
     access: access::Access;
     audit: audit::Audit;
+    steps: steps::Steps;
+    manuals: manuals::Manuals;
+    translations: translations::Translations;
 }
 
 /// The words of a language; those of English where there are none.
