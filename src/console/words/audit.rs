@@ -37,7 +37,7 @@ words! {
         signed_out: "{who} signed out", "{who} cerró sesión", "{who} s’est déconnecté";
         allowed: "{who} let an app in for {what}", "{who} dejó entrar una aplicación para {what}", "{who} a laissé entrer une application pour {what}";
         revoked: "{who} gave back a token of {what}", "{who} devolvió un token de {what}", "{who} a rendu un jeton de {what}";
-        other: "{who}: {operation} ({what})", "{who}: {operation} ({what})", "{who} : {operation} ({what})";
+        other: "{who} did {operation} ({what})", "{who} hizo {operation} ({what})", "{who} a fait {operation} ({what})";
         the_portal: "the portal", "el portal", "le portail";
         the_branding: "the branding", "la marca", "l’identité visuelle";
         the_step: "the step", "el paso", "l’étape";

@@ -57,7 +57,7 @@ words! {
         hop_property: "flat {name}", "alojamiento {name}", "logement {name}";
         hop_group: "group {name}", "grupo {name}", "groupe {name}";
         hop_tag: "tag {name}", "etiqueta {name}", "étiquette {name}";
-        hop_portal: "portal {name}", "portal {name}", "portail {name}";
+        hop_portal: "portal {name}", "el portal {name}", "portail {name}";
         change: "What would change it:", "Qué lo cambiaría:", "Ce qui le changerait :";
         open_it: "Open it", "Abrirlo", "L’ouvrir";
         open_assignments: "Its assignments", "Sus asignaciones", "Ses affectations";
