@@ -9,10 +9,10 @@ use engine::pipeline::Service;
 use engine::surface::Others;
 use serde_json::Value;
 
-use crate::{events, guest, guides, manuals, oauth, page, people, platform, portals, precheck, records, scopes, search, translations};
+use crate::{console, events, guest, guides, manuals, oauth, page, people, platform, portals, precheck, records, scopes, search, translations};
 
 /// The chapters, in the order of the document: what integrators ask for first stands first.
-static CHAPTERS: [&Chapter; 13] = [
+static CHAPTERS: [&Chapter; 14] = [
     &precheck::CHAPTER,
     &manuals::CHAPTER,
     &portals::CHAPTER,
@@ -26,6 +26,7 @@ static CHAPTERS: [&Chapter; 13] = [
     &platform::CHAPTER,
     &people::CHAPTER,
     &oauth::CHAPTER,
+    &console::CHAPTER,
 ];
 
 /// What the documents say of the interfaces.

@@ -185,6 +185,9 @@ pub struct ServeFlags {
     /// How long an answered idempotency key is remembered.
     #[arg(long, env = "VESTIBULE_IDEMPOTENCY_RETENTION", default_value = "24h", value_parser = duration)]
     pub idempotency_retention: Duration,
+    /// How long it is kept who did what.
+    #[arg(long, env = "VESTIBULE_AUDIT_RETENTION", default_value = "8760h", value_parser = duration)]
+    pub audit_retention: Duration,
     /// Connections from one address at once; 0 is no limit but that of all together.
     #[arg(long, env = "VESTIBULE_CONNECTIONS_PER_ADDRESS", default_value_t = 2_048)]
     pub connections_per_address: usize,

@@ -26,7 +26,7 @@ macro_rules! guide {
 }
 
 /// Those that users of the service need, what is asked for first standing first.
-const GUIDES: [Guide; 10] = [
+const GUIDES: [Guide; 11] = [
     guide!(
         "assistants.md",
         "Assistants",
@@ -34,6 +34,7 @@ const GUIDES: [Guide; 10] = [
     ),
     guide!("oauth.md", "OAuth", "how an app is let in by a member, step by step"),
     guide!("signing-in.md", "Signing in", "how members come in: links, an OpenID provider, sessions"),
+    guide!("console.md", "The console", "setting up what guests get, in the browser"),
     guide!("portals.md", "Portals", "which portal a property gets, and what it has"),
     guide!("precheckin.md", "Pre-check-in", "steps, questions, answers, reviews"),
     guide!("manuals.md", "House manuals", "texts, covers, visibility rules, assignments"),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use delivery::{self, Dispatcher, Means, Names, Targets};
 use engine::access;
+use engine::audit;
 use engine::background::Background;
 use engine::clock::Clock;
 use engine::error;
@@ -98,7 +99,8 @@ impl Server {
         let parts = uploads.into_iter().fold(parts, |parts, files| parts.with(Uploads::new(files)));
         let parts = parts.with(Pages::seeing(flags.processors.map_or_else(processors::count, NonZeroUsize::get)));
         let parts = passes.into_iter().fold(parts, Parts::with);
-        let settings = Settings { platform_keys, idempotency_retention: flags.idempotency_retention };
+        let (idempotency_retention, audit_retention) = (flags.idempotency_retention, flags.audit_retention);
+        let settings = Settings { platform_keys, idempotency_retention, audit_retention };
         let rate_limits = RateLimits::new(flags.rate_limit_per_minute, flags.rate_limit_per_second);
         let rate_limits = redis_url.iter().try_fold(rate_limits, |limits, url| limits.shared_in(url))?;
         let service = Arc::new(Service {
@@ -197,7 +199,8 @@ pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
 /// A service without a socket, for commands that work on the database themselves; its platform key is nobody else's.
 pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
     let store = open(database).await?;
-    let settings = Settings { platform_keys: vec![access::token("", &Ids::default())], idempotency_retention: Duration::ZERO };
+    let platform_keys = vec![access::token("", &Ids::default())];
+    let settings = Settings { platform_keys, idempotency_retention: Duration::ZERO, audit_retention: Duration::MAX };
     let parts = Parts::default().with(Targets::new(Vec::new()));
     let service = assemble(store, clock, "", settings, parts).await.map(Arc::new)?;
     brought_up_to_date(&service).await?;
@@ -257,14 +260,16 @@ async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken
     }
 }
 
-/// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, what tells of
-/// changes by guests, previews, sign-in links, sessions, what apps were allowed, deliveries that are over, subscriptions whose
+/// Does away with what time has ended: what is left of erased organizations, answered idempotency keys, the audit log, what tells
+/// of changes by guests, previews, sign-in links, sessions, what apps were allowed, deliveries that are over, subscriptions whose
 /// credential is no longer valid.
 async fn sweep_once(service: &Arc<Service>, means: &Means) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     let clock = service.clock.clone();
     in_batches(service, "what is left of erased organizations stays for now", move |tx| platform::sweep(tx, app(), &clock)).await;
     in_batches(service, "expired idempotency records stay for now", move |tx| pipeline::sweep(tx, now, remembered)).await;
+    let kept = service.settings.audit_retention;
+    in_batches(service, "old entries of the audit log stay for now", move |tx| audit::sweep(tx, now, kept)).await;
     in_batches(service, "old changes by guests stay for now", move |tx| guest::sweep(tx, now)).await;
     in_batches(service, "expired previews stay for now, unseen", move |tx| guest::sweep_previews(tx, now)).await;
     in_batches(service, "expired sign-in links stay for now, of no use", move |tx| people::sweep_tickets(tx, now)).await;

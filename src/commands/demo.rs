@@ -81,11 +81,11 @@ struct Built {
     manuals: usize,
 }
 
-/// A link by which the member signs in, which says who they are: there is nothing else to see for them.
+/// A link by which the member signs in, which leads to the console.
 async fn sign_in_link(platform: &Local<'_>, built: &Built) -> Result<String, String> {
     let (organization, member) = (built.organization.to_string(), built.member.to_string());
     let path = [("organizationId", organization.as_str()), ("memberId", member.as_str())];
-    let link = platform.call("createSignInLink", &path, json!({ "returnTo": "/sign-in" })).await?;
+    let link = platform.call("createSignInLink", &path, json!({ "returnTo": "/console" })).await?;
     Ok(link["url"].as_str().unwrap_or_default().to_owned())
 }
 
@@ -94,11 +94,12 @@ fn banner(base: &str, platform_key: &str, sign_in: &str, built: &Built) -> Strin
     format!(
         "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} reservations,\n  \
          {steps} pre-check-in steps, {manuals} house manuals.\n\n\
+         \x20 sign-in link  {sign_in}\n\
+         \x20               (to the console, as a member of the team; good once, and for five minutes)\n\n\
          \x20 base URL      {base}/api/v1\n\
          \x20 API key       {api_key}\n\
          \x20 guest link    {base}/stay/{stay_token}\n\
-         \x20 sign-in link  {sign_in}\n\
-         \x20 assistants    {base}/mcp, signed in by that link, or with the API key:\n\
+         \x20 assistants    {base}/mcp, signed in by the first link, or with the API key:\n\
          \x20               claude mcp add --transport http vestibule {base}/mcp\n\
          \x20 docs          {base}/docs\n\
          \x20 platform key  {platform_key}\n\
@@ -106,9 +107,9 @@ fn banner(base: &str, platform_key: &str, sign_in: &str, built: &Built) -> Strin
          \x20 Try:\n\n\
          \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/portals\n\
          \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/reservations/{reservation}/explain\n\n\
-         \x20 The sign-in link is for a member of the team: good once, and for five minutes. Another one:\n\n\
+         \x20 Another link to the console, for a member of the team:\n\n\
          \x20 curl -s -X POST -H 'Authorization: Bearer {platform_key}' -H 'Content-Type: application/json' \\\n\
-         \x20   -d '{{\"returnTo\": \"/sign-in\"}}' {base}/platform/v1/organizations/{organization}/members/{member}/sign-in-links\n\n\
+         \x20   -d '{{\"returnTo\": \"/console\"}}' {base}/platform/v1/organizations/{organization}/members/{member}/sign-in-links\n\n\
          \x20 Watch a delivery: a subscription, a ping, what became of it. At this address nobody takes it, and the log says so;\n\
          \x20 put one of yours in its place, or one on this machine as docs/webhooks.md has it.\n\n\
          \x20 id=$(curl -s -H 'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' \\\n\

@@ -2,6 +2,7 @@
 //! sent again.
 
 use delivery::{Attempt, Delivery, PING, Status, Told};
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::moment::Moment;
@@ -18,7 +19,7 @@ use uuid::Uuid;
 
 use super::Event;
 use super::subscriptions::{check_owned, disabled, hold};
-use super::{DELIVERIES, outbox};
+use super::{DELIVERIES, audited, outbox};
 
 /// Deliveries that one request has sent again at the most, so that it does not hold its organization for long.
 const MOST_REDELIVERED: usize = 1_000;
@@ -142,12 +143,15 @@ pub(super) fn operations() -> Vec<Operation> {
             .pages(PageLimits { default: 50, max: 100 }, list),
         declare("redeliverWebhook", Method::POST, "/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver")
             .summary("Send a delivery that is over again, under the same id")
+            .audited(Audits::does(audited::named).telling(&["deliveryId"]))
             .run(redeliver),
         declare("redeliverFailedWebhooks", Method::POST, "/webhook-subscriptions/{id}/redeliver-failed")
             .summary("Send the deliveries made since a moment that failed again, the oldest 1,000 of them")
+            .audited(Audits::does(audited::named).telling(&["since", "redelivered"]))
             .run(redeliver_failed),
         declare("pingWebhookSubscription", Method::POST, "/webhook-subscriptions/{id}/ping")
             .summary("Send the event ping to a subscription's target, once; what comes of it is in the log and counts as nothing")
+            .audited(Audits::does(audited::named))
             .run(ping),
     ]
 }

@@ -7,6 +7,7 @@
 //! `delivery` sends them, and asks the payload for what the receiver may see at that moment. Whether the credential may still
 //! hear of its event is asked at every delivery and once a minute (standing).
 
+mod audited;
 mod derive;
 mod document;
 mod erased;
@@ -51,7 +52,10 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
         [subscriptions::operations(), log::operations(), event_types::operations(), workflow::operations()].into_iter().flatten().collect()
     },
-    statements: || [log::STATEMENTS, outbox::STATEMENTS, standing::STATEMENTS, subscriptions::STATEMENTS, timer::STATEMENTS].concat(),
+    statements: || {
+        [audited::STATEMENTS, log::STATEMENTS, outbox::STATEMENTS, standing::STATEMENTS, subscriptions::STATEMENTS, timer::STATEMENTS]
+            .concat()
+    },
     erased: erased::STATEMENTS,
     lists: |lists| {
         lists.add(targets::FORMAT);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use delivery::{DisabledReason, Secrets, tell_disabled};
 use engine::access::{Access, Credential};
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Result};
 use engine::moment::Moment;
@@ -22,6 +23,7 @@ use uuid::Uuid;
 
 use super::DELETIONS;
 use super::Event;
+use super::audited;
 use super::workflow::find_step;
 use crate::records::{Kind, exists};
 
@@ -286,14 +288,17 @@ pub(super) fn operations() -> Vec<Operation> {
             .rest_only()
             .creates()
             .rules(|input: EventAndFilters, _| Findings::sent(input.issues()))
+            .audited(Audits::makes("webhook_subscription", "targetUrl").withholding(&["signingSecret"]))
             .run(create),
         Operation::public("deleteWebhookSubscription", Method::DELETE, "/webhook-subscriptions", Needs::Credential)
             .summary("Delete the subscription of an id, or all that post to a URL")
             .rest_only()
+            .audited(Audits::changes(audited::subscriptions))
             .run(delete),
         Operation::public("rotateWebhookSecret", Method::POST, "/webhook-subscriptions/{id}/rotate-secret", Needs::Credential)
             .summary("Make a new signing secret, shown once; until the grace time is over deliveries bear both signatures")
             .rest_only()
+            .audited(Audits::changes(audited::subscriptions).telling(&["graceSeconds"]))
             .run(rotate),
     ]
 }

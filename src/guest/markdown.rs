@@ -32,7 +32,7 @@ const FIRST_HEADING: u32 = 3;
 const LAST_HEADING: u32 = 6;
 
 /// Markdown as HTML. What is not on the list of harmless tags and attributes is left out; nothing where nothing is left.
-pub(super) fn to_html(text: &str) -> Option<String> {
+pub(crate) fn to_html(text: &str) -> Option<String> {
     let html = SAFE.clean(&comrak::markdown_to_html(text, &OPTIONS)).to_string();
     is_something(&html).then(|| below_two_headings(&html))
 }

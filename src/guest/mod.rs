@@ -1,6 +1,7 @@
 //! What this guest of this flat sees now, and what one would see.
 
 mod acceptance;
+mod audited;
 mod bounds;
 mod changes;
 mod decision;
@@ -30,6 +31,7 @@ pub use files::FileView;
 pub(crate) use files::{UploadRetention, remove_folder as remove_files_of, run as keep_files, sweep as sweep_files};
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
+pub(crate) use markdown::to_html as markdown_to_html;
 pub use messages::Message;
 pub(crate) use operations::{stay_token, stay_url};
 pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};

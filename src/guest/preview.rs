@@ -4,6 +4,7 @@
 //! whoever has its link, so of a guest who is coming it shows the first name and how far they are, and nothing they gave.
 
 use engine::access::{Access, Permission, hash, token};
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Result};
 use engine::field::Language;
@@ -41,6 +42,8 @@ const SWEEP_BATCH: u32 = 500;
 const HIDDEN: &str = "••••••••";
 /// Nights that a made-up guest stays.
 const NIGHTS: i64 = 3;
+/// What the audit log tells of a preview.
+const TOLD: [&str; 6] = ["reservationId", "propertyId", "language", "at", "includeInactive", "expiresAt"];
 /// Days before check-in on which a made-up guest booked.
 const BOOKED_AHEAD: i64 = 30;
 
@@ -139,6 +142,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .creates()
             .touches_stream()
             .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
+            .audited(Audits::does(portals::named_portal).telling(&TOLD).withholding(&["url"]))
             .run(create),
     ]
 }

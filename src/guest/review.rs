@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use engine::access::{Permission, Reach};
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Result};
 use engine::field::Note2000;
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 use store::Row;
 use uuid::Uuid;
 
+use super::audited;
 use super::decision::{Decision, Submitted};
 use super::files::{AddressedFile, addressed};
 use super::precheckin::{self, Asked, Given, OptionView, Precheckin, PrecheckinStatus, QuestionView, linked_texts};
@@ -288,6 +290,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .idempotent()
             .touches_stream()
+            .audited(Audits::changes(audited::submission))
             .run(approve),
         Operation::public("requestPrecheckinChanges", Method::POST, "/reservations/{id}/precheckin/request-changes", decides)
             .summary("Send some steps of what is in review back to the guest, with a message")
@@ -300,6 +303,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .idempotent()
             .touches_stream()
             .rules(|input: NamedSteps, _| Findings::sent(input.issue()))
+            .audited(Audits::changes(audited::submission).telling(&["stepIds"]))
             .run(request_changes),
     ]
 }

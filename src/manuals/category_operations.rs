@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use engine::access::Permission;
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Result};
 use engine::field::{CategoryTitle, Language, folded};
@@ -16,7 +17,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::categories::{self, Category, CategoryView};
-use super::{records, visible};
+use super::{audited, records, visible};
 use crate::translations::{self, ENGLISH, Others, SourceTable};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -101,10 +102,12 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Creates a heading for house manuals, after the others. File a manual under it by `manualCategoryId`.",
             )
             .creates()
+            .audited(Audits::makes("manual_category", "title"))
             .run(create),
         Operation::public("updatePortalManualCategory", Method::PATCH, "/portal-manual-categories/{id}", Needs::Permission(ModifyGuides))
             .summary("Rename a manual category")
             .tool("manuals", "Rename a manual category", "Gives a heading of house manuals another English title.")
+            .audited(Audits::changes(audited::category))
             .run(rename),
         Operation::public(
             "reorderPortalManualCategories",
@@ -116,6 +119,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .tool("manuals", "Order manual categories", "Puts headings of house manuals in the order of `orderedIds`.")
         .idempotent()
         .rules(|input: Reorder, _| Findings::sent(input.issue()))
+        .audited(Audits::changes(audited::order))
         .run(reorder),
         Operation::public("deletePortalManualCategory", Method::DELETE, "/portal-manual-categories/{id}", Needs::Permission(ModifyGuides))
             .summary("Delete a manual category that no manual is filed under")
@@ -124,6 +128,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Delete a manual category",
                 "Deletes a heading; refused (409) while manuals are filed under it: move them with `updatePortalManual` first.",
             )
+            .audited(Audits::changes(audited::category))
             .run(delete),
     ]
 }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use engine::access::Permission;
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::operation::{ById, Needs, Nothing, Object, Operation};
@@ -13,6 +14,7 @@ use serde_json::Value;
 use store::{Json, Row};
 use uuid::Uuid;
 
+use super::audited;
 use super::category_operations::Deleted;
 use crate::records::{Kind, Record, basis, list_all, list_of, remove_record, replace_record, typed};
 use crate::scopes::{Coverage, Target, TargetKind};
@@ -46,6 +48,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Delete a staff instruction",
                 "Deletes an instruction for staff for good; those after it move up. Find its id with `listInstructions`.",
             )
+            .audited(Audits::changes(audited::instruction))
             .run(delete),
     ]
 }

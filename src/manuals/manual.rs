@@ -50,8 +50,8 @@ engine::resource! {
 
         /// The heading it is filed under.
         manual_category_id: Option<Uuid> = None,
-        /// Id of the category that the manual is filed under; an unknown one is a 404. Null or left out on create: none, and guests find it
-        /// after all headings.
+        /// Id of the category that the manual is filed under (`listPortalManualCategories`); an unknown one is a 404. Null or left out on
+        /// create: none, and guests find it after all headings.
         sent as Option<Uuid>;
 
         /// Translation of the guest-facing title.

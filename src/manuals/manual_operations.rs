@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use engine::access::Permission;
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Result};
 use engine::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
@@ -17,7 +18,7 @@ use uuid::Uuid;
 use super::manual::{Cover, Image, Manual, ManualFields, ManualView, Patch, issues};
 use super::records::{self, Covered};
 use super::texts::{DESCRIPTION, TITLE};
-use super::{categories, visible};
+use super::{audited, categories, visible};
 use crate::records::{Kind, Property, exists, linked_from, remove_record, save_record, typed};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::{self, ENGLISH, Link, SourceTable};
@@ -134,6 +135,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .creates()
             .rules(|input: Create<ManualFields>, wrong| rules_of_new(input.0, wrong))
+            .audited(Audits::makes("manual", "nickname").telling(&["propertyId"]))
             .run(create),
         Operation::public("updatePortalManual", Method::PATCH, "/portal-manuals/{id}", Needs::Permission(ModifyGuides))
             .summary("Change fields of a manual")
@@ -146,6 +148,7 @@ pub(super) fn operations() -> Vec<Operation> {
                     \"startDateRelativeType\": \"check_in_time\"}]}}",
             )
             .rules(|input: Update<ManualFields>, _| rules_of_change(&input.data))
+            .audited(Audits::changes(audited::manual))
             .run(update),
     ]
 }

@@ -1,5 +1,6 @@
 //! House manuals: what guests read, filed under headings (spec: House manual, Manual category).
 
+mod audited;
 mod categories;
 mod category_operations;
 mod erased;
@@ -52,7 +53,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         lists.add::<&'static dyn Shows>(&texts::CategoryTitles);
         lists.add(Linking { filed_as: records::LINKED_AS, forget: records::forget_records });
         let needs = Some(Permission::ModifyGuides);
-        lists.add(Assignable { entity_type: EntityType::Manual, check: visible::check_exists, needs });
+        lists.add(Assignable { entity_type: EntityType::Manual, check: visible::check_exists, name: records::name, needs });
     },
     subjects: &[
         ("portal-manuals", "House manuals: what guests read, with the rules that say when it is shown."),

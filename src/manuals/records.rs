@@ -51,6 +51,11 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Man
     Ok(row.map(|row| row.get(0).map(|Json(manual)| manual)).transpose()?)
 }
 
+/// What staff call a manual.
+pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
+    Ok(find(context, id)?.map(|manual| manual.answered.nickname))
+}
+
 /// Every manual of the organization, by nickname.
 pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Covered>> {
     covered(&context.rows(&MANUALS, [])?)

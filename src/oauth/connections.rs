@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use engine::access::{Permission, Resource};
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::moment::Moment;
@@ -19,7 +20,7 @@ use uuid::Uuid;
 use super::client::ClientId;
 use super::grant::Allowed;
 use super::redirect;
-use crate::platform::{Connection, Done, OauthApp};
+use crate::platform::{Connection, Done, OauthApp, named_member};
 
 store::statements! {
     /// A page of connections, by their beginning: what comes of several grants of one member to one app for one resource is one.
@@ -99,6 +100,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Disconnects an app from a member, by both ids as `listConnections` gives them: its tokens stop working at once and its webhook \
              subscriptions are disabled. It may be you.",
         )
+        .audited(Audits::does(named_member).telling(&["oauthAppId"]))
         .run(delete),
     ]
 }

@@ -7,11 +7,13 @@ use askama::Template;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::access::{Member, Permission, Resource};
+use engine::audit::{self, Actor, Change, Entry, Target};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 use engine::surface::{note, request_id};
 use engine::values;
 use serde::Deserialize;
+use serde_json::json;
 use store::Json;
 use uuid::Uuid;
 
@@ -61,7 +63,7 @@ struct Page<'p> {
 
 /// Shows the page that asks.
 pub(super) async fn show(visit: &Visit, way: &Way, asked: &Asked, signed_in: &SignedIn) -> Result<Response, Wrong> {
-    let (service, language) = (&visit.service, people::language(&visit.headers));
+    let (service, language) = (&visit.service, people::language(&visit.service, &visit.headers));
     let words = words::of(language);
     let organization = signed_in.organization.settings.name.as_str();
     let given = asked.scopes.held(&signed_in.member.permissions);
@@ -158,7 +160,7 @@ async fn said(visit: &Visit) -> Result<Response, Wrong> {
         Some("deny") => return Ok(visit.back(&way, &Refusal::new(Code::AccessDenied, "The member said no."))),
         _ => return show(visit, &way, &asked, signed_in).await,
     }
-    match approve(&visit.service, &way, asked, signed_in).await? {
+    match approve(visit, &way, asked, signed_in).await? {
         Approved::Code(code) => {
             let (client, organization, member) = (&way.client.id, signed_in.organization.id, signed_in.member_id);
             tracing::info!(request_id = %visit.request_id, %client, %organization, %member, "a member allowed an app");
@@ -184,7 +186,9 @@ enum Approved {
     ForNobody,
 }
 
-async fn approve(service: &Arc<Service>, way: &Way, asked: Asked, signed_in: &SignedIn) -> Result<Approved> {
+async fn approve(visit: &Visit, way: &Way, asked: Asked, signed_in: &SignedIn) -> Result<Approved> {
+    let (service, request_id) = (&visit.service, visit.request_id);
+    let client = json!({ "oauthAppId": way.client.id.to_string(), "name": way.client.name() });
     let (app, member_id, redirect_uri): (Uuid, Uuid, String) = (way.client.app, signed_in.member_id, way.redirect_uri.clone());
     grant::within(service, signed_in.organization.id, move |context| {
         let Some(row) = context.row(&MEMBER, values![member_id])? else { return Ok(Approved::ByNobody) };
@@ -202,6 +206,11 @@ async fn approve(service: &Arc<Service>, way: &Way, asked: Asked, signed_in: &Si
             redirect_uri,
             challenge: asked.challenge.as_text().to_owned(),
         };
+        let told = [("app", client), ("permissions", json!(allowed.permissions)), ("resource", json!(allowed.resource))];
+        let changes = told.into_iter().map(|(field, value)| Change::to(field, value)).collect();
+        let target = Target::new("member", Some(member_id), Some(member.name));
+        let (actor, at) = (Actor::session(member_id), context.now());
+        audit::write(context, Entry { actor, operation: "allowApp", target, changes, request_id, at })?;
         code::make(context, member_id, app, &allowed).map(Approved::Code)
     })
     .await

@@ -57,7 +57,7 @@ struct Page<'p> {
 
 /// The page of a problem.
 pub(super) fn page(service: &Service, headers: &HeaderMap, signed_in: Option<&SignedIn>, problem: Problem) -> Response {
-    let language = people::language(headers);
+    let language = people::language(service, headers);
     let own = words::of(language);
     let around = Frame::new(service, language, "", None).words;
     let (title, text) = match problem {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
-use engine::access;
+use engine::access::{self, Credential};
+use engine::audit::{self, Actor, Change, Entry};
 use engine::context::Context;
 use engine::error::{Kind, Result as Worked};
 use engine::pipeline::Service;
@@ -20,12 +21,13 @@ use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::token::{Asked, authenticated, owner, refresh_owner};
 use super::{grant, refresh, reply};
+use crate::platform::named_member;
 
 store::statements! {
     /// Whose an access token is.
     OF_ACCESS_TOKEN = "select organization_id from access_token where token_hash = ?1";
-    /// The app of an access token.
-    APP_OF = "select oauth_app_id from access_token where organization_id = ?1 and token_hash = ?2";
+    /// The app and the member of an access token.
+    APP_OF = "select oauth_app_id, member_id from access_token where organization_id = ?1 and token_hash = ?2";
     /// Ends an access token.
     END = "delete from access_token where organization_id = ?1 and token_hash = ?2";
 }
@@ -34,11 +36,12 @@ store::statements! {
 pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let mut asked = Asked::default();
-    let mut response = match answer(&service, &parts.headers, body, &mut asked).await {
+    let request_id = request_id(&parts);
+    let mut response = match answer(&service, &parts.headers, body, &mut asked, request_id).await {
         // The body says nothing (section 2.2).
         Ok(()) => reply::json(StatusCode::OK, &json!({})),
         Err(refusal) => {
-            refusal.log("revoke", &asked.client, request_id(&parts));
+            refusal.log("revoke", &asked.client, request_id);
             refusal.answer()
         }
     };
@@ -48,7 +51,7 @@ pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpReq
 
 /// What is unknown is no error: there is nothing left to end (section 2.2). A token tells by itself which kind it is, so that a hint is
 /// not needed (section 2.1).
-async fn answer(service: &Arc<Service>, headers: &HeaderMap, body: Body, asked: &mut Asked) -> Result<(), Refusal> {
+async fn answer(service: &Arc<Service>, headers: &HeaderMap, body: Body, asked: &mut Asked, request_id: Uuid) -> Result<(), Refusal> {
     let parameters = Parameters::of_form(headers, body).await?;
     parameters.check()?;
     let client = authenticated(service, headers, &parameters, asked).await?;
@@ -56,14 +59,9 @@ async fn answer(service: &Arc<Service>, headers: &HeaderMap, body: Body, asked: 
     let (hash, is_refresh, app) = (access::hash(token), token.starts_with(refresh::PREFIX), client.app);
     let organization = if is_refresh { refresh_owner(service, &hash).await? } else { owner(service, &OF_ACCESS_TOKEN, &hash).await? };
     let Some(organization) = organization else { return Ok(()) };
-    let ended =
-        grant::within(
-            service,
-            organization,
-            move |context| {
-                if is_refresh { end_grant(context, &hash, app) } else { end_token(context, hash, app) }
-            },
-        );
+    let ended = grant::within(service, organization, move |context| {
+        if is_refresh { end_grant(context, &hash, app, request_id) } else { end_token(context, hash, app, request_id) }
+    });
     match ended.await {
         Ok(true) => Ok(()),
         Ok(false) => Err(Refusal::grant("The token was made for another client.")),
@@ -74,22 +72,32 @@ async fn answer(service: &Arc<Service>, headers: &HeaderMap, body: Body, asked: 
 }
 
 /// Ends the grant of a refresh token, with its access tokens (section 2.1); false where it is another client's, which is left alone.
-fn end_grant(context: &mut Context<'_, '_>, hash: &[u8], app: Uuid) -> Worked<bool> {
+fn end_grant(context: &mut Context<'_, '_>, hash: &[u8], app: Uuid, request_id: Uuid) -> Worked<bool> {
     let Some(grant) = refresh::grant_of(context, hash)? else { return Ok(true) };
     if grant.app != app {
         return Ok(false);
     }
     grant.end(context)?;
+    tell(context, (app, grant.member_id), "refresh_token", request_id)?;
     Ok(true)
 }
 
 /// Ends an access token, and nothing besides; false where it is another client's, which is left alone.
-fn end_token(context: &mut Context<'_, '_>, hash: Vec<u8>, app: Uuid) -> Worked<bool> {
+fn end_token(context: &mut Context<'_, '_>, hash: Vec<u8>, app: Uuid, request_id: Uuid) -> Worked<bool> {
     let Some(row) = context.row(&APP_OF, values![Value::Bytes(hash.clone())])? else { return Ok(true) };
     if row.get::<Uuid>(0)? != app {
         return Ok(false);
     }
     context.touch_configuration();
     context.execute(&END, values![Value::Bytes(hash)])?;
+    tell(context, (app, row.get(1)?), "access_token", request_id)?;
     Ok(true)
+}
+
+/// Has the audit log tell that an app has given up what it held for a member.
+fn tell(context: &mut Context<'_, '_>, (app, member): (Uuid, Uuid), what: &str, request_id: Uuid) -> Worked<()> {
+    let target = named_member(context, &json!({ "memberId": member }))?;
+    let changes = vec![Change::to("oauthAppId", json!(app)), Change::to("tokenType", what.into())];
+    let (actor, at) = (Actor::of(Credential::Connection { app, member })?, context.now());
+    audit::write(context, Entry { actor, operation: "revokeToken", target, changes, request_id, at })
 }

@@ -41,7 +41,10 @@ mod visit;
 mod wallet;
 
 use engine::chapter::Chapter;
+pub use dates::{Dates, in_language as dates_in};
+pub use frame::icon;
 pub use memory::Pages;
+pub use theme::contrast;
 pub use wallet::PassSigner;
 
 /// The guest's page. It has no operation of its own: it asks those of the guest interface, as any other caller would.

@@ -64,6 +64,14 @@ pub async fn kept(page: &Page, headers: &HeaderMap) -> Response {
     response
 }
 
+/// A page that pages of this service may show in a frame: a preview, which does nothing.
+pub fn in_our_frames(response: &mut Response) {
+    let Some(policy) = response.headers().get(CONTENT_SECURITY_POLICY).and_then(|policy| policy.to_str().ok()) else { return };
+    if let Ok(policy) = HeaderValue::from_str(&policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'")) {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+}
+
 /// What is no page, of this type.
 pub fn file(content_type: &'static str, body: impl Into<Body>) -> Response {
     kept_to_the_guest(content_type, HeaderValue::from_static(FILE_POLICY), body.into())

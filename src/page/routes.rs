@@ -70,11 +70,19 @@ async fn shown(
     let mut response = match visit.look().await {
         Ok(shown) => {
             let (status, html) = made(&visit, &shown);
-            reply::page(status, html, shown.language)
+            framed(&shown, reply::page(status, html, shown.language))
         }
         Err(refusal) => visit.instead(&refusal),
     };
     note(&mut response, operation, visit.requester);
+    response
+}
+
+/// A page of a preview may be shown in a frame.
+fn framed(shown: &Shown, mut response: Response) -> Response {
+    if shown.view.preview.is_some() {
+        reply::in_our_frames(&mut response);
+    }
     response
 }
 
@@ -104,7 +112,7 @@ async fn opened(visit: &mut Visit, operation: &str, made: impl FnOnce(&Visit, &S
     if let (Some(key), 200, Ok(html)) = (key, status, &html) {
         visit.remember(key, &shown, html);
     }
-    Ok(reply::page(status, html, shown.language))
+    Ok(framed(&shown, reply::page(status, html, shown.language)))
 }
 
 async fn home_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
@@ -138,7 +146,7 @@ async fn messages_page(State(service): Server, params: PathParams, request: Http
         Ok(shown) => {
             let messages = written(&mut visit).await;
             let is_issue = visit.asks("about") == Some("issue");
-            reply::page(200, messages::render(&shown, &messages, is_issue, None), shown.language)
+            framed(&shown, reply::page(200, messages::render(&shown, &messages, is_issue, None), shown.language))
         }
         Err(refusal) => visit.instead(&refusal),
     };

@@ -90,6 +90,14 @@ impl std::fmt::Display for Rgb {
     }
 }
 
+/// The contrast of two colours, 1 to 21 (WCAG), and what is readable on the second: white or nearly black. Nothing where one of them is
+/// none.
+#[must_use]
+pub fn contrast(colour: &str, ground: &str) -> Option<(f64, String)> {
+    let (colour, ground) = (Rgb::parse(colour)?, Rgb::parse(ground)?);
+    Some((colour.contrast(ground), ground.ink().to_string()))
+}
+
 /// A branding's five colours.
 #[derive(Debug, Clone, Copy)]
 struct Colours {

@@ -17,6 +17,8 @@ pub(super) enum Cookie {
     Forms,
     /// What a sign-in at the provider is bound to while it is under way.
     Provider,
+    /// The language that somebody has chosen.
+    Language,
 }
 
 /// The longest value that is read.
@@ -29,6 +31,7 @@ impl Cookie {
             Self::Session => "vestibule_session",
             Self::Forms => "vestibule_forms",
             Self::Provider => "vestibule_provider",
+            Self::Language => "vestibule_language",
         };
         if is_secure(service) { format!("__Host-{name}") } else { name.to_owned() }
     }

@@ -40,17 +40,31 @@ fn mac(secret: &str, purpose: &str) -> Hmac<Sha256> {
     Hmac::new(&key).chain_update(purpose)
 }
 
+/// How much of a form is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Bytes of its body at the most; a longer one is no form.
+    pub bytes: usize,
+    /// Its first fields, so many.
+    pub fields: usize,
+}
+
 /// The fields of a form (`application/x-www-form-urlencoded`, at most 64 KiB, sent within 30 s); nothing where the body is no such
 /// form.
 pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, String)>> {
+    read_form_within(Bounds { bytes: LIMIT, fields: MOST_FIELDS }, headers, body).await
+}
+
+/// The same of a form that may be larger.
+pub async fn read_form_within(bounds: Bounds, headers: &HeaderMap, body: Body) -> Option<Vec<(String, String)>> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let (Some(kind), None) = (types.next(), types.next()) else { return None };
     let kind = kind.to_str().ok()?.split(';').next()?.trim();
     if headers.contains_key(CONTENT_ENCODING) || !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
         return None;
     }
-    let collected = tokio::time::timeout(DEADLINE, Limited::new(body, LIMIT).collect()).await.ok()?.ok()?.to_bytes();
-    let fields = form_urlencoded::parse(&collected).take(MOST_FIELDS);
+    let collected = tokio::time::timeout(DEADLINE, Limited::new(body, bounds.bytes).collect()).await.ok()?.ok()?.to_bytes();
+    let fields = form_urlencoded::parse(&collected).take(bounds.fields);
     Some(fields.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
 }
 

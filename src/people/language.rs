@@ -1,24 +1,43 @@
-//! The language that pages for members are in: members have none of their own, so the browser's.
+//! The language that pages for members are in: members have none of their own, so the one chosen in the browser, or else the browser's.
 
+use axum::response::Response;
 use engine::format;
+use engine::pipeline::Service;
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 
+use super::cookie::Cookie;
+use super::reply::with_cookie;
 use super::words::{self, Words};
 
 /// Tags of an `Accept-Language` header that are looked at, at the most.
 const MOST_TAGS: usize = 16;
+/// How long a choice is kept, in seconds: a year.
+const CHOICE_LASTS: u64 = 365 * 24 * 3_600;
 
-/// The language a browser is spoken to in: that of `en`, `es` and `fr` which it wants most (RFC 9110, 12.5.4), else English.
+/// The language a browser is spoken to in: the one that was chosen in it, else that of `en`, `es` and `fr` which it wants most (RFC 9110,
+/// 12.5.4), else English.
 #[must_use]
-pub fn language(headers: &HeaderMap) -> &'static str {
+pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
     let header = headers.get(ACCEPT_LANGUAGE).and_then(|header| header.to_str().ok()).unwrap_or_default();
-    wanted(header).unwrap_or(format::ENGLISH)
+    let chosen = Cookie::Language.read(service, headers).and_then(|tag| known(&tag));
+    chosen.or_else(|| wanted(header)).unwrap_or(format::ENGLISH)
+}
+
+/// Keeps a choice of language in the browser; of no other than those there are.
+#[must_use]
+pub fn with_language(response: Response, service: &Service, tag: &str) -> Response {
+    let cookie = known(tag).and_then(|language| Cookie::Language.keep(service, language, CHOICE_LASTS));
+    with_cookie(response, cookie)
 }
 
 /// The words of the language a browser is spoken to in.
-pub(super) fn words(headers: &HeaderMap) -> &'static Words {
-    words::of(language(headers))
+pub(super) fn words(service: &Service, headers: &HeaderMap) -> &'static Words {
+    words::of(language(service, headers))
+}
+
+fn known(tag: &str) -> Option<&'static str> {
+    words::LANGUAGES.into_iter().find(|language| *language == tag)
 }
 
 fn wanted(header: &str) -> Option<&'static str> {

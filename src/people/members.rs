@@ -11,8 +11,9 @@ use store::{Json, Row, Transaction};
 use uuid::Uuid;
 
 use super::refusal::Refusal;
+use super::session::{self, Entrance};
 use super::standing::{self, Barred};
-use super::{session, tickets};
+use super::tickets;
 
 store::statements! {
     /// The members of a mail address in lower case, with their organizations.
@@ -76,7 +77,7 @@ fn admitted(all: Vec<Membership>) -> Result<Vec<Membership>, Refusal> {
 }
 
 /// Begins a session of a member as they are now, in the place of the one that the browser had. Its token.
-pub(super) async fn enter(service: &Service, one: &Membership, replaced: Option<String>) -> Result<String, Refusal> {
+pub(super) async fn enter(service: &Service, one: &Membership, replaced: Option<String>, request_id: Uuid) -> Result<String, Refusal> {
     let (organization, member, now, kit) = (one.organization.id, one.member_id, service.clock.now(), service.kit.clone());
     let begin = move |tx: &mut Transaction<'_>| {
         let mut system = System { tx, now, kit: &kit, rung: BTreeSet::new() };
@@ -90,7 +91,7 @@ pub(super) async fn enter(service: &Service, one: &Membership, replaced: Option<
         if let Some(barred) = standing::barred(&now, &context.organization.settings) {
             return Err(Refusal::Barred(barred, Some(organization)));
         }
-        Ok(session::begin(&mut context, member)?)
+        Ok(session::begin(&mut context, (member, &now), Entrance { by: "provider", request_id })?)
     };
     service.store.write_for(Some(organization), store::WORK_LIMIT, begin).await
 }

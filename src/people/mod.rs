@@ -26,18 +26,18 @@ mod words;
 
 use engine::chapter::Chapter;
 
-pub use form::{read_form, sent};
+pub use form::{Bounds, read_form, read_form_within, sent};
 pub use frame::Frame;
-pub use language::language;
+pub use language::{language, with_language};
 pub use place::address;
 pub use provider::{Provider, is_loopback};
-pub use reply::{page, redirect, sign_in_first};
+pub use reply::{page, page_under, redirect, sign_in_first};
 pub(crate) use session::sweep as sweep_sessions;
 pub use session::{SignedIn, signed_in};
 pub use settings::SignIn;
 pub use standing::Barred;
 pub(crate) use tickets::sweep as sweep_tickets;
-pub use words::Words;
+pub use words::{LANGUAGES, Words};
 
 /// The sign-in of people.
 pub(crate) static CHAPTER: Chapter = Chapter {

@@ -22,6 +22,11 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 /// A page; one that does not render is a 500 that says nothing. Beside this service, its forms may lead to `form_action`: sources
 /// as a policy names them, because browsers hold what a form is redirected to against the same list.
 pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[&str]) -> Response {
+    page_under(policy(form_action), status, html, language)
+}
+
+/// The same under a policy of its own.
+pub fn page_under(policy: HeaderValue, status: u16, html: Result<String>, language: &str) -> Response {
     let (status, html) = match html {
         Ok(html) => (status, html),
         Err(error) => {
@@ -32,7 +37,7 @@ pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[&s
     let mut response = kept_by_nobody(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Body::from(html));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    headers.insert(CONTENT_SECURITY_POLICY, policy(form_action));
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(VARY, HeaderValue::from_static("accept-language, cookie"));
     if let Ok(language) = HeaderValue::from_str(language) {

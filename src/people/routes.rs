@@ -73,7 +73,8 @@ async fn sign_in(State(service): Server, request: HttpRequest) -> Response {
 
 async fn redeemed(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Refusal> {
     let ticket = sent(fields, "ticket").or_else(|| visit.asks("ticket")).ok_or(Refusal::UsedLink)?;
-    let (token, admission) = tickets::redeem(&visit.service, ticket, session::shown(&visit.service, &visit.headers)).await?;
+    let (token, admission) =
+        tickets::redeem(&visit.service, ticket, session::shown(&visit.service, &visit.headers), visit.request_id).await?;
     tracing::info!(
         request_id = %visit.request_id, organization = %admission.organization.id, member = %admission.member_id, by = "ticket", "signed in"
     );
@@ -141,7 +142,7 @@ async fn returned(visit: &Visit, provider: &Provider) -> Result<Response, Refusa
         let tickets = members::offer(service, &memberships, return_to).await?;
         return Ok(pages::choose(visit, &memberships, tickets));
     };
-    let token = members::enter(service, one, session::shown(service, &visit.headers)).await?;
+    let token = members::enter(service, one, session::shown(service, &visit.headers), visit.request_id).await?;
     tracing::info!(
         request_id = %visit.request_id, organization = %one.organization.id, member = %one.member_id, by = "provider", "signed in"
     );
@@ -174,7 +175,7 @@ async fn left(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Re
         if !sent(fields, "form").is_some_and(|form| signed_in.is_own_form(form)) {
             return Err(Refusal::ForeignForm);
         }
-        session::leave(service, &signed_in).await?;
+        session::leave(service, &signed_in, visit.request_id).await?;
         tracing::info!(
             request_id = %visit.request_id, organization = %signed_in.organization.id, member = %signed_in.member_id, "signed out"
         );

@@ -1,8 +1,11 @@
 //! Sessions: who is signed in in a browser.
 
-use engine::access::{Member, Organization, hash, token};
-use engine::context::Context;
-use engine::error::Result;
+use std::collections::BTreeSet;
+
+use engine::access::{Access, Identified, Member, Organization, Revisions, hash, token};
+use engine::audit::{self, Actor, Change, Entry, Target};
+use engine::context::{Context, System, Touches};
+use engine::error::{Error, Kind, Result};
 use engine::pipeline::Service;
 use engine::values;
 use http::HeaderMap;
@@ -17,7 +20,7 @@ use super::standing::{self, Barred, IDLE, LONGEST};
 
 store::statements! {
     /// A session by the hash of its token, with its member and their organization.
-    BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc from member_session s
+    BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision from member_session s
         join member m on m.organization_id = s.organization_id and m.id = s.member_id
         join organization o on o.id = s.organization_id where s.token_hash = ?1 and o.erased_at is null";
     /// A new session.
@@ -27,7 +30,9 @@ store::statements! {
         (select id from member_session where organization_id = ?1 and member_id = ?2 order by created_at desc, id desc limit ?3 offset ?4)";
     /// Notes that a session is used.
     NOTE_USE = "update member_session set used_at = ?3 where organization_id = ?1 and id = ?2 and used_at < ?3";
-    /// Ends a session.
+    /// Ends a session of a member who leaves.
+    LEAVE = "delete from member_session where organization_id = ?1 and id = ?2";
+    /// Ends the session of a token.
     END = "delete from member_session where token_hash = ?1";
     /// Removes a batch of those that have lasted as long as any may.
     SWEEP_OLD = "with ended as (select organization_id, id from member_session where created_at <= ?1 order by created_at limit ?2 for update skip locked)
@@ -60,6 +65,8 @@ pub struct SignedIn {
     pub member_id: Uuid,
     /// What is known of them.
     pub member: Member,
+    /// The state the organization was in.
+    revisions: Revisions,
     /// What its forms carry.
     form: String,
     /// The secret in the cookie, which neither a page nor the log shows.
@@ -77,6 +84,12 @@ impl std::fmt::Debug for Secret {
 }
 
 impl SignedIn {
+    /// The member as a caller of operations, who acts for themselves.
+    #[must_use]
+    pub fn caller(&self) -> Identified {
+        Identified::member(self.member_id, &self.member, self.organization.clone(), self.revisions)
+    }
+
     /// The token of the session's forms: every form of a page has it in a hidden field `form`.
     #[must_use]
     pub fn form_token(&self) -> String {
@@ -160,7 +173,8 @@ fn of_row(row: &Row, token: String, now: Timestamp) -> Result<Found> {
         return Ok(Found::Barred(id, barred));
     }
     let form = form::derived(&token, FORM);
-    let signed_in = SignedIn { session: row.get(0)?, organization, member_id: row.get(3)?, member, form, secret: Secret(token) };
+    let revisions = Revisions { configuration: row.get(7)?, stream: row.get(8)? };
+    let signed_in = SignedIn { session: row.get(0)?, organization, member_id: row.get(3)?, member, revisions, form, secret: Secret(token) };
     Ok(Found::Going(Box::new(signed_in), used_at))
 }
 
@@ -177,19 +191,44 @@ fn note_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
     });
 }
 
+/// By what somebody comes in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entrance {
+    /// What sort of way it is, as the audit log tells it.
+    pub(super) by: &'static str,
+    /// The request by which they come.
+    pub(super) request_id: Uuid,
+}
+
 /// Begins a session of a member. Its token, which is shown to the browser alone.
-pub(super) fn begin(context: &mut Context<'_, '_>, member: Uuid) -> Result<String> {
-    let token = token(PREFIX, context.ids());
+pub(super) fn begin(context: &mut Context<'_, '_>, of: (Uuid, &Member), entrance: Entrance) -> Result<String> {
+    let ((member, known), token) = (of, token(PREFIX, context.ids()));
     let (id, now) = (context.new_id(), context.now());
     context.execute(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
     context.execute(&INSERT, values![id, member, Value::Bytes(hash(&token)), now])?;
+    let target = Target::new("member", Some(member), Some(called(known).to_owned()));
+    let changes = vec![Change::to("by", entrance.by.into())];
+    let entry = Entry { actor: Actor::session(member), operation: "signIn", target, changes, request_id: entrance.request_id, at: now };
+    audit::write(context, entry)?;
     Ok(token)
 }
 
-/// Ends the session of somebody who leaves.
-pub(super) async fn leave(service: &Service, signed_in: &SignedIn) -> Result<()> {
-    let secret = signed_in.secret.clone();
-    service.store.write_for(Some(signed_in.organization.id), store::WORK_LIMIT, move |tx| end(tx, &secret.0)).await
+/// Ends the session of somebody who leaves by a request.
+pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: Uuid) -> Result<()> {
+    let (leaving, now, kit) = (signed_in.clone(), service.clock.now(), service.kit.clone());
+    let leave = move |tx: &mut Transaction<'_>| {
+        let (access, system) = (Access::platform(), System { tx, now, kit: &kit, rung: BTreeSet::new() });
+        let mut context = Context::for_writing(system, leaving.organization.id, &access, Touches::Stream)?;
+        if context.execute(&LEAVE, values![leaving.session])? == 0 {
+            return Ok(());
+        }
+        let target = Target::new("member", Some(leaving.member_id), Some(leaving.name().to_owned()));
+        let actor = Actor::session(leaving.member_id);
+        audit::write(&mut context, Entry { actor, operation: "signOut", target, changes: Vec::new(), request_id, at: now })
+    };
+    let left = service.store.write_for(Some(signed_in.organization.id), store::WORK_LIMIT, leave).await;
+    // It is gone with its organization.
+    left.or_else(|error: Error| if error.kind() == Kind::NotFound { Ok(()) } else { Err(error) })
 }
 
 /// Ends the session of a token.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use engine::access::{Access, Member, Organization, Settings, hash, token};
+use engine::audit::Audits;
 use engine::context::{Context, System, Touches};
 use engine::error::{Error, Issue, Result};
 use engine::moment::Moment;
@@ -21,8 +22,9 @@ use super::members;
 use super::place::{SIGN_IN, with_ticket};
 use super::refusal::Refusal;
 use super::return_path;
-use super::session;
+use super::session::{self, Entrance};
 use super::standing;
+use crate::platform::named_member;
 
 store::statements! {
     /// A new ticket.
@@ -84,6 +86,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .creates()
             .touches_stream()
             .rules(|input: CreateSignInLink, _| Findings::sent(issue(&input)))
+            .audited(Audits::does(named_member).telling(&["returnTo", "expiresAt"]).withholding(&["url"]))
             .run(create),
     ]
 }
@@ -146,7 +149,12 @@ fn find(tx: &mut Transaction<'_>, ticket: &str, now: Timestamp) -> Result<Admiss
 
 /// Uses a ticket up and begins a session, in the place of the one that the browser had; of two who try at once, for one of them.
 /// The token of the session, and what the ticket was good for.
-pub(super) async fn redeem(service: &Service, ticket: &str, replaced: Option<String>) -> Result<(String, Admission), Refusal> {
+pub(super) async fn redeem(
+    service: &Service,
+    ticket: &str,
+    replaced: Option<String>,
+    request_id: Uuid,
+) -> Result<(String, Admission), Refusal> {
     let organization = look(service, ticket).await?.organization.id;
     let (ticket, now, kit) = (ticket.to_owned(), service.clock.now(), service.kit.clone());
     let burn = move |tx: &mut Transaction<'_>| {
@@ -159,7 +167,8 @@ pub(super) async fn redeem(service: &Service, ticket: &str, replaced: Option<Str
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);
         context.execute(&BURN, values![Value::Bytes(hash(&ticket))])?;
-        let session = session::begin(&mut context, admission.member_id)?;
+        let entrance = Entrance { by: "link", request_id };
+        let session = session::begin(&mut context, (admission.member_id, &admission.member), entrance)?;
         Ok((session, admission))
     };
     service.store.write_for(Some(organization), store::WORK_LIMIT, burn).await

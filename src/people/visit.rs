@@ -63,7 +63,7 @@ impl Visit {
     pub(super) fn of(service: Arc<Service>, request: HttpRequest) -> (Self, Body) {
         let (parts, body) = request.into_parts();
         let (request_id, query) = (request_id(&parts), query(&parts));
-        let (language, words) = (language(&parts.headers), words(&parts.headers));
+        let (language, words) = (language(&service, &parts.headers), words(&service, &parts.headers));
         (Self { service, request_id, headers: parts.headers, language, words, query }, body)
     }
 

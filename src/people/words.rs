@@ -3,7 +3,7 @@
 use engine::format::ENGLISH;
 
 /// The languages there are tables of.
-pub(super) const LANGUAGES: [&str; 3] = [ENGLISH, "es", "fr"];
+pub const LANGUAGES: [&str; 3] = [ENGLISH, "es", "fr"];
 
 /// What is said when something is not to be had: a heading, and what it means or what to do.
 pub type Notice = (&'static str, &'static str);

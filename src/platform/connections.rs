@@ -2,6 +2,7 @@
 
 use delivery::DisabledReason;
 use engine::access::{self, AccessToken, Credential, Permission};
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::moment::Moment;
@@ -14,6 +15,7 @@ use serde_json::json;
 use store::Value;
 use uuid::Uuid;
 
+use super::audited::named_member;
 use super::credentials::{Done, Expiry, each_once};
 use crate::events::{disable_all_elsewhere, disable_all_of};
 
@@ -88,9 +90,11 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("createAccessToken", Method::POST, "/organizations/{organizationId}/access-tokens")
             .summary("Make an access token of an app for a member; the token is shown once")
             .creates()
+            .audited(Audits::does(named_member).telling(&["id", "oauthAppId", "permissions", "expiresAt"]).withholding(&["token"]))
             .run(create_token),
         Operation::platform("disconnect", Method::DELETE, "/organizations/{organizationId}/connections/{oauthAppId}/{memberId}")
             .summary("Disconnect an app from a member: its tokens die, its subscriptions are disabled")
+            .audited(Audits::does(named_member).telling(&["oauthAppId"]))
             .run(disconnect),
     ]
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use delivery::DisabledReason;
 use engine::access::{self, ApiKey, Credential, Member, Permission};
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{EmailAddress, Field, Label};
@@ -20,6 +21,7 @@ use store::{Json, Row};
 use strum::VariantArray;
 use uuid::Uuid;
 
+use super::audited;
 use super::connections;
 use super::organizations::PAGES;
 use crate::events::Event;
@@ -209,6 +211,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("createApiKey", Method::POST, "/organizations/{organizationId}/api-keys")
             .summary("Make an API key; its token is shown once")
             .creates()
+            .audited(Audits::makes("api_key", "name").withholding(&["token"]))
             .run(create_key),
         Operation::platform("listApiKeys", Method::GET, "/organizations/{organizationId}/api-keys")
             .summary("List API keys, without their tokens")
@@ -216,18 +219,22 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("rotateApiKey", Method::POST, "/organizations/{organizationId}/api-keys/{apiKeyId}/rotate")
             .summary("Make another token for an API key, shown once; the one before is good until the grace time is over")
             .creates()
+            .audited(Audits::changes(audited::api_key).telling(&["graceSeconds"]))
             .run(rotate_key),
         Operation::platform("revokeApiKey", Method::DELETE, "/organizations/{organizationId}/api-keys/{apiKeyId}")
             .summary("Revoke an API key: it stops working with the next request, and its subscriptions are disabled")
+            .audited(Audits::changes(audited::api_key))
             .run(revoke_key),
         Operation::platform("putMember", Method::PUT, "/organizations/{organizationId}/members/{memberId}")
             .summary("Create a member, or replace one")
+            .audited(Audits::changes(audited::member))
             .run(put_member),
         Operation::platform("listMembers", Method::GET, "/organizations/{organizationId}/members")
             .summary("List an organization's members, by id")
             .pages(PAGES, list_members),
         Operation::platform("removeMember", Method::DELETE, "/organizations/{organizationId}/members/{memberId}")
             .summary("Remove a member: their tokens stop working with the next request, and their subscriptions are disabled")
+            .audited(Audits::changes(audited::member))
             .run(remove_member),
         Operation::public("listTeamMembers", Method::GET, "/members", Needs::Permission(Permission::ManageOrganization))
             .summary("List the organization's members")

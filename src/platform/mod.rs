@@ -1,6 +1,8 @@
 //! The platform interface: organizations, their credentials, and the records the platform around us keeps in step.
 
 mod apps;
+mod audit_log;
+mod audited;
 mod batch;
 mod connections;
 mod credentials;
@@ -12,6 +14,7 @@ mod sync;
 use engine::chapter::Chapter;
 
 pub(crate) use apps::{OauthApp, new_secret};
+pub(crate) use audited::named_member;
 pub(crate) use connections::Connection;
 pub(crate) use credentials::Done;
 pub use erasure::sweep;
@@ -21,12 +24,13 @@ pub use sync::MAX_RECORDS;
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
         let of_credentials = [credentials::operations(), apps::operations(), connections::operations()];
-        [organizations::operations()].into_iter().chain(of_credentials).chain([links::operations(), sync::operations()]).flatten().collect()
+        let of_the_rest = [links::operations(), sync::operations(), audit_log::operations()];
+        [organizations::operations()].into_iter().chain(of_credentials).chain(of_the_rest).flatten().collect()
     },
     statements: || {
         let of_credentials = [credentials::STATEMENTS, apps::STATEMENTS, connections::STATEMENTS].concat();
         let of_the_rest = [batch::STATEMENTS, erasure::STATEMENTS, links::STATEMENTS, organizations::STATEMENTS].concat();
-        [of_credentials, of_the_rest].concat()
+        [of_credentials, of_the_rest, audit_log::STATEMENTS.to_vec(), audited::STATEMENTS.to_vec()].concat()
     },
     subjects: &[
         ("organizations", "Organizations: created, changed, listed, erased."),
@@ -37,6 +41,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         ("connections", "Which apps act for which members."),
         ("guest-links", "Links for guests, many at once."),
         ("sync", "Pushes records, all or nothing."),
+        ("audit-log", "Who changed what, and when."),
     ],
     ..Chapter::new("platform")
 };

@@ -1,6 +1,7 @@
 //! Organizations and their settings.
 
 use engine::access::Settings;
+use engine::audit::Audits;
 use engine::context::{Context, System};
 use engine::error::{Error, Result};
 use engine::field::{Country, Label, Language};
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use store::{Json, Row};
 use uuid::Uuid;
 
+use super::audited;
 use super::credentials::Done;
 use crate::{guest, translations};
 
@@ -103,6 +105,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .pages_system(PAGES, list),
         Operation::platform("putOrganization", Method::PUT, "/organizations/{organizationId}")
             .summary("Create an organization, or change the settings that are named")
+            .audited(Audits::changes(audited::organization))
             .run_system(put),
         Operation::platform("getOrganization", Method::GET, "/organizations/{organizationId}").summary("Read an organization").run(get),
         Operation::platform("eraseOrganization", Method::DELETE, "/organizations/{organizationId}")

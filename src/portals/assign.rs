@@ -1,6 +1,7 @@
 //! assignPortalToProperty: the direct assignment of a portal, one a property.
 
 use engine::access::Permission;
+use engine::audit::{self, Audits, Thing};
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::Field;
@@ -9,12 +10,12 @@ use engine::values;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::portal::Portal;
 use super::portal_operations::find as find_portal;
-use crate::records::{Kind, exists};
+use crate::records::{Kind, exists, record_names};
 use crate::scopes::{Coverage, EntityType, TargetKind, assign_portal, remove};
 
 store::statements! {
@@ -62,6 +63,7 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .destructive()
         .idempotent()
+        .audited(Audits::changes(audited))
         .run(assign),
     ]
 }
@@ -78,7 +80,7 @@ fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<Assigned
             return Err(Error::forbidden("This portal cannot be assigned by a caller limited to some properties."));
         }
     }
-    let current = context.row(&PORTAL_OF, values![property])?.map(|row| row.get::<Uuid>(0)).transpose()?;
+    let current = portal_of(context, property)?;
     if current != portal {
         if let Some(current) = current {
             remove(context, EntityType::PortalSettings, current, TargetKind::Property, &[property])?;
@@ -88,6 +90,18 @@ fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<Assigned
         }
     }
     Ok(AssignedPortal { id: property, portal_settings_id: portal })
+}
+
+fn portal_of(context: &mut Context<'_, '_>, property: Uuid) -> Result<Option<Uuid>> {
+    Ok(context.row(&PORTAL_OF, values![property])?.map(|row| row.get(0)).transpose()?)
+}
+
+/// What the audit log tells of a property: the portal assigned to it.
+fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+    let Some(property) = audit::id(input, "propertyId") else { return Ok(None) };
+    let name = record_names(context, Kind::Property, vec![property])?.pop().and_then(|(_, name)| name);
+    let portal = portal_of(context, property)?;
+    Thing::new("property", Some(property), name).showing(&json!({ "portalSettingsId": portal })).map(Some)
 }
 
 /// Whether the caller may assign a portal to properties of theirs: any but a default one that they may not read, which serves

@@ -1,6 +1,7 @@
 //! listPortalBrandings, createPortalBranding, updatePortalBranding.
 
 use engine::access::Permission;
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Result};
 use engine::field::{Create, Update};
@@ -12,6 +13,7 @@ use serde_json::Value;
 use store::Json;
 use uuid::Uuid;
 
+use super::audited;
 use super::branding::{Branding, BrandingFields};
 use crate::records::{Kind, typed};
 use crate::translations::{self, ENGLISH, Link, SourceTable};
@@ -53,6 +55,7 @@ pub(super) fn operations() -> Vec<Operation> {
                     \"Casa Mar\", \"nickname\": \"Casa Mar\", \"primaryColor\": \"#0F766E\"}",
             )
             .creates()
+            .audited(Audits::makes("portal_branding", "name"))
             .run(create),
         Operation::public("updatePortalBranding", Method::PATCH, "/portal-brandings/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a branding")
@@ -61,6 +64,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Change a branding",
                 "Changes fields of a branding, and so the look of every portal that shows it; returns it.",
             )
+            .audited(Audits::changes(audited::branding))
             .run(update),
     ]
 }

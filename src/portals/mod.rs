@@ -1,6 +1,7 @@
 //! Guest portals and their brandings (spec: Guest portals and brandings).
 
 mod assign;
+mod audited;
 mod branding;
 mod branding_operations;
 mod erased;
@@ -13,6 +14,7 @@ use engine::chapter::Chapter;
 use crate::records::{Kind, OnGone};
 use crate::scopes::{Assignable, EntityType, TargetKind, TargetSource};
 use crate::translations::Shows;
+pub(crate) use audited::named_portal;
 pub use branding::Branding;
 pub(crate) use branding_operations::{default_branding, find as find_branding};
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
@@ -29,7 +31,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     lists: |lists| {
         lists.add::<&'static dyn Shows>(&texts::PortalCopy);
         lists.add::<&'static dyn Shows>(&texts::Callouts);
-        lists.add(Assignable { entity_type: EntityType::PortalSettings, check: assign::check, needs: None });
+        lists.add(Assignable { entity_type: EntityType::PortalSettings, check: assign::check, name: portal_operations::name, needs: None });
         let (names, all_exist) = (portal_operations::names, portal_operations::all_exist);
         lists.add(TargetSource { kind: TargetKind::Portal, names, all_exist });
         lists.add(OnGone(|context, kind, ids| match kind {

@@ -188,7 +188,7 @@ engine::resource! {
 
         /// Null means the organization's default branding.
         branding_id: Option<Uuid> = None,
-        /// Id of the branding that the portal shows; an unknown one is a 404. Null or left out on create: the organization's default
+        /// Id of the branding that the portal shows (`listPortalBrandings`); an unknown one is a 404. Null or left out on create: the organization's default
         /// branding.
         sent as Option<Uuid>;
 

@@ -2,6 +2,7 @@
 
 use engine::access::Permission;
 use engine::app::Summary;
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{Create, Field, Update, folded};
@@ -15,8 +16,8 @@ use serde_json::json;
 use store::Json;
 use uuid::Uuid;
 
-use super::branding_operations;
 use super::portal::{Portal, PortalFields, contact_issue};
+use super::{audited, branding_operations};
 use crate::scopes::Coverage;
 use crate::translations::{self, ENGLISH, Others, SourceTable};
 
@@ -118,6 +119,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .creates()
             .rules(|input: Create<PortalFields>, wrong| input.0.rules(wrong))
+            .audited(Audits::makes("portal", "name"))
             .run(create),
         Operation::public("updatePortal", Method::PATCH, "/portals/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a portal")
@@ -128,6 +130,7 @@ pub(super) fn operations() -> Vec<Operation> {
                     {\"isChatEnabled\": false}}",
             )
             .not_for_tools(&["expectedUpdatedAt"])
+            .audited(Audits::changes(audited::portal))
             .run(update),
     ]
 }
@@ -217,6 +220,11 @@ fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<
 pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Portal>> {
     let row = context.row(&PORTAL, values![id])?;
     Ok(row.map(|row| row.get(0).map(|Json(portal)| portal)).transpose()?)
+}
+
+/// What a portal is called.
+pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
+    Ok(find(context, id)?.and_then(|portal| portal.name))
 }
 
 /// Whether the organization has all of these portals, each of which is named once.

@@ -1,6 +1,7 @@
 //! Pre-check-in steps: what guests are asked before they arrive (spec: Pre-check step).
 
 mod answers;
+mod audited;
 mod charging;
 mod costs;
 mod erased;
@@ -28,7 +29,7 @@ pub use answers::{
 pub(crate) use costs::costs;
 pub use costs::{Cost, Deposit, Fee, Waiver};
 pub use identity::{FlagAction, actions as identity_actions};
-pub use order::{SortKey, compare};
+pub use order::{SortKey, compare, is_together};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
 pub(crate) use records::{all, among, mark_used, one, some};
 pub use step::{PricingBasis, Step, StepSettings, StepType, Targeting};
@@ -44,7 +45,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     lists: |lists| {
         lists.add::<&'static dyn Shows>(&texts::StepTexts);
         lists.add(Linking { filed_as: records::LINKED_AS, forget: records::forget_records });
-        lists.add(Assignable { entity_type: EntityType::PrecheckStep, check: visible::check_exists, needs: None });
+        lists.add(Assignable { entity_type: EntityType::PrecheckStep, check: visible::check_exists, name: records::name, needs: None });
     },
     subjects: &[
         ("precheck-steps", "What guests complete before they arrive: one step a type, in an order, for whom and when."),

@@ -1,6 +1,7 @@
 //! getPrecheckStep, createPrecheckStep, updatePrecheckStep.
 
 use engine::access::Permission;
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Result};
 use engine::field::{Create, Update};
@@ -11,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::audited;
 use super::fields::{self, SentEnds, Title, missing_configuration};
 use super::question::{self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo};
 use super::step::{self, Agreement, Core, Step, StepFields, StepType, Written};
@@ -98,6 +100,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .creates()
             .misnomers(&MISNOMERS)
             .rules(|input: Create<StepFields>, wrong| rules(input.0, wrong, RequestShape::CREATE))
+            .audited(Audits::makes("precheck_step", "nickname").telling(&["displayTitle", "questions"]))
             .run(create),
         Operation::public("updatePrecheckStep", Method::PATCH, "/precheck-steps/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a step")
@@ -109,6 +112,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .misnomers(&MISNOMERS)
             .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, RequestShape::UPDATE))
+            .audited(Audits::changes(audited::step))
             .run(update),
     ]
 }

@@ -36,6 +36,12 @@ const fn group(step_type: StepType) -> u8 {
     }
 }
 
+/// Whether the automatic order leaves it to their positions which of two steps comes first.
+#[must_use]
+pub const fn is_together(one: StepType, other: StepType) -> bool {
+    group(one) == group(other)
+}
+
 /// Which of two steps comes first. Automatic order goes by group and then position, the other by position alone.
 #[must_use]
 pub fn compare(one: &SortKey, other: &SortKey, is_automatic: bool) -> Ordering {

@@ -58,6 +58,11 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<(St
     Ok(Some((step, row.get(1)?)))
 }
 
+/// What staff call a step.
+pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
+    Ok(find(context, id)?.map(|(step, _)| step.nickname))
+}
+
 /// A step, whoever asks.
 pub(crate) fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Step>> {
     Ok(find(context, id)?.map(|(step, _)| step))

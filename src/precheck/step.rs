@@ -112,8 +112,8 @@ engine::resource! {
 
         /// Whether a flagged submission is held for staff review.
         is_manual_review_enabled: bool = true, answered,
-        /// Whether a flagged submission is held for staff; for `additional_questions`, `document_upload` and `damage_deposit`; `false`
-        /// lets it complete on its own. Default `true`.
+        /// For `additional_questions`, `document_upload` and `damage_deposit`: whether a flagged submission is held for staff; `false` lets
+        /// it complete on its own. Default `true`.
         sent as bool;
 
         /// What a mandatory fee is made of.
@@ -255,8 +255,8 @@ engine::resource! {
         sent as Option<Uuid>;
 
         damage_deposit_subtitle_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: text below the heading of a `damage_deposit` step. Null unlinks it; a change
-        /// needs `modify_tasks`.
+        /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the heading. Null unlinks it; a change needs
+        /// `modify_tasks`.
         sent as Option<Uuid>;
 
         security_deposit_amount_cents: Option<u64> = None,
@@ -281,7 +281,8 @@ engine::resource! {
         sent as Option<Uuid>;
 
         security_deposit_subtitle_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: text below the security deposit. Null unlinks it; a change needs `modify_tasks`.
+        /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the security deposit. Null unlinks it; a change
+        /// needs `modify_tasks`.
         sent as Option<Uuid>;
     }
 
@@ -293,8 +294,8 @@ engine::resource! {
         sent as Option<AgreementType>;
 
         contract_template_text_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: the text to agree to, in the guest's language. Null unlinks it; a change needs
-        /// `modify_tasks`.
+        /// For `agreement`: id of a `precheck_step_detail` translation, the text to agree to in the guest's language. Null unlinks it; a
+        /// change needs `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_a_template_id: Option<String> = None,
@@ -302,12 +303,12 @@ engine::resource! {
         sent as Option<Text200>;
 
         esign_a_title_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: title of an `esign_a` signature. Null unlinks it; a change needs `modify_tasks`.
+        /// For `esign_a`: id of a `precheck_step_detail` translation, title of the signature. Null unlinks it; a change needs
+        /// `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_a_subtitle_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: text below the title of an `esign_a` signature. Null unlinks it; a change needs
-        /// `modify_tasks`.
+        /// For `esign_a`: id of a `precheck_step_detail` translation, text below the title. Null unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_b_template_id: Option<String> = None,
@@ -315,13 +316,13 @@ engine::resource! {
         sent as Option<Text200>;
 
         esign_b_heading_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: heading of an `esign_b` signature. Null unlinks it; a change needs
+        /// For `esign_b`: id of a `precheck_step_detail` translation, heading of the signature. Null unlinks it; a change needs
         /// `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_b_subtitle_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: text below the heading of an `esign_b` signature. Null unlinks it; a change
-        /// needs `modify_tasks`.
+        /// For `esign_b`: id of a `precheck_step_detail` translation, text below the heading. Null unlinks it; a change needs
+        /// `modify_tasks`.
         sent as Option<Uuid>;
 
         is_mandatory_signing: bool = false,

@@ -1,5 +1,6 @@
 //! Entity scopes: what steps, manuals and portals are assigned to (spec: Entity scopes).
 
+mod audited;
 mod erased;
 mod operations;
 mod resolution;
@@ -58,7 +59,7 @@ store::statements! {
 /// Entity scopes.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: operations::operations,
-    statements: || [STATEMENTS, serving::STATEMENTS].concat(),
+    statements: || [STATEMENTS, audited::STATEMENTS, serving::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
     lists: |lists| lists.add(OnGone(forget_targets)),
     subjects: &[("entity-scopes", "What a step, manual or portal is assigned to: properties, groups, tags, portals.")],
@@ -71,6 +72,8 @@ pub(crate) struct Assignable {
     pub entity_type: EntityType,
     /// 404 for one that is not there, or whose assignments are nothing to the caller.
     pub check: fn(&mut Context<'_, '_>, Uuid) -> Result<()>,
+    /// What one is called, whoever asks.
+    pub name: fn(&mut Context<'_, '_>, Uuid) -> Result<Option<String>>,
     /// What changing its assignments needs besides.
     pub needs: Option<Permission>,
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::access::Permission;
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Result};
 use engine::field::Field;
@@ -13,6 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::audited;
 use super::{Assignable, Coverage, EntityType, Scopes, Target, TargetKind, TargetSource, add, assign_portal, remove, targets};
 use crate::records::{Kind, all_exist};
 
@@ -32,7 +34,7 @@ struct OfEntity {
     "entityType": "portal_settings", "entityId": "0192f0c1-2345-7abc-8def-0123456789ac",
     "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"]
 }))]
-struct WriteScopes {
+pub(super) struct WriteScopes {
     /// What `entityId` is the id of: a step, a manual or a portal. Writing those of a manual also needs `modify_guides`.
     entity_type: EntityType,
     /// Id of the step, manual or portal; an unknown one is a 404.
@@ -85,7 +87,8 @@ enum WriteMode {
 }
 
 impl WriteScopes {
-    fn targets(&self) -> BTreeSet<Target> {
+    /// What it names.
+    pub(super) fn targets(&self) -> BTreeSet<Target> {
         let of = |kind, ids: &Field<Vec<Uuid>>| ids.sent().into_iter().flatten().map(|id| (kind, *id)).collect::<Vec<_>>();
         let sent = [
             of(TargetKind::Property, &self.property_ids),
@@ -101,7 +104,9 @@ pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
     let declare = |id, path| Operation::public(id, Method::POST, path, Needs::Permission(ModifyProperties)).idempotent();
     let write = |declaration: Declaration, mode| {
+        let reader = if mode == WriteMode::Replace { audited::all } else { audited::sent };
         declaration
+            .audited(Audits::changes(reader))
             .rules(|input: WhatTo, _| Findings::sent(input.issue()))
             .run(move |context, input: WriteScopes| write(context, &input, mode))
     };
@@ -197,7 +202,7 @@ fn by_kind(targets: impl IntoIterator<Item = Target>) -> BTreeMap<TargetKind, Ve
 }
 
 /// What the chapter that has such entities says of them.
-fn assignable(context: &Context<'_, '_>, entity_type: EntityType) -> Result<&'static Assignable> {
+pub(super) fn assignable(context: &Context<'_, '_>, entity_type: EntityType) -> Result<&'static Assignable> {
     let found = context.listed::<Assignable>().iter().find(|assignable| assignable.entity_type == entity_type);
     found.ok_or_else(|| Error::internal("an entity type that no chapter has"))
 }

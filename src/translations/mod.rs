@@ -4,6 +4,7 @@
 //! the queue, in its own transaction; the translator claims them once that is committed, asks the provider, and writes what
 //! came back, unless the text has changed in between.
 
+mod audited;
 mod erased;
 mod fallback;
 mod operations;
@@ -184,6 +185,11 @@ fn to_translate(languages: &[String], entries: &[Entry], others: Others) -> BTre
 /// A text in every language it has.
 fn entries(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<Entry>> {
     context.rows(&ENTRIES, values![id])?.iter().map(Entry::from_row).collect()
+}
+
+/// A text in every language it has: language and text.
+pub(crate) fn versions(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<(String, String)>> {
+    Ok(entries(context, id)?.into_iter().map(|entry| (entry.language, entry.text)).collect())
 }
 
 /// The text of a translation in this very language.

@@ -1,6 +1,9 @@
 //! The operations on translations (contract: Translations).
 
+use std::collections::HashSet;
+
 use engine::access::Permission;
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{Language, Text6000};
@@ -13,8 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::uses::{Writer, Writing, check_readable};
-use super::{ENGLISH, Entry, Others, SourceTable, create, entries};
+use super::audited;
+use super::uses::{self, Writer, Writing, check_readable};
+use super::{ENGLISH, Entry, Others, SourceTable, create, entries, texts};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -50,6 +54,30 @@ struct OfTranslation {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListTexts {
+    /// Ids of translations, which fields such as `titleId` hold: at most 500. One that is unknown or out of reach has no text.
+    #[schemars(length(max = 500))]
+    ids: Vec<Uuid>,
+    /// Language to read, as a BCP 47 tag; a text without it is given in the nearest there is. Left out: English.
+    #[serde(default)]
+    language: Option<Language>,
+}
+
+/// A text as it would be shown.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "en", "text": "Welcome to Barcelona" }))]
+struct TextView {
+    /// The translation.
+    id: Uuid,
+    /// The language that the text is in.
+    language: String,
+    /// The text.
+    text: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "text": "Bienvenue à Barcelone" }))]
 struct SetEntry {
     /// Id of the translation whose text is written.
@@ -72,6 +100,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                     \"precheck_question\", \"text\": \"Do you bring a pet?\"}",
             )
             .creates()
+            .audited(Audits::makes("translation", "text").telling(&["text", "language"]))
             .run(create_translation),
         Operation::public(
             "listTranslationEntries",
@@ -88,6 +117,11 @@ pub(crate) fn operations() -> Vec<Operation> {
         )
         .kept(Basis::Configuration)
         .run(list_entries),
+        Operation::public("listTranslations", Method::GET, "/translations", Needs::Permission(Permission::ViewProperties))
+            .summary("Read several texts in one language")
+            .tool("translations", "Read several texts", "Some linked texts by their ids, each in one language or the nearest it has.")
+            .kept(Basis::Configuration)
+            .run(list_texts),
         Operation::public(
             "setTranslationEntry",
             Method::PUT,
@@ -102,6 +136,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                 titles and bodies of manuals after their creation too. Example: {\"id\": \"…\", \"language\": \"fr\", \"text\": \
                 \"Bienvenue\"}",
         )
+        .audited(Audits::changes(audited::text))
         .run(set_entry),
     ]
 }
@@ -118,6 +153,21 @@ fn list_entries(context: &mut Context<'_, '_>, input: OfTranslation) -> Result<V
     let mut entries = entries(context, input.id)?;
     entries.sort_by(|one, other| (one.language != ENGLISH, &one.language).cmp(&(other.language != ENGLISH, &other.language)));
     Ok(entries)
+}
+
+/// In the order in which they are asked for, each once.
+fn list_texts(context: &mut Context<'_, '_>, input: ListTexts) -> Result<Vec<TextView>> {
+    let language = input.language.and_then(|tag| format::language(&tag)).unwrap_or_else(|| ENGLISH.into());
+    let mut ids = input.ids;
+    let mut seen = HashSet::new();
+    ids.retain(|id| seen.insert(*id));
+    if context.reach().is_limited() {
+        let readable = uses::readable(context, &ids)?;
+        ids.retain(|id| readable.contains(id));
+    }
+    let found = texts(context, ids.iter().copied(), &language)?;
+    let view = |id: Uuid| Some(TextView { id, language: found.language_of(id)?.to_owned(), text: found.of(Some(id))? });
+    Ok(ids.into_iter().filter_map(view).collect())
 }
 
 fn set_entry(context: &mut Context<'_, '_>, input: SetEntry) -> Result<Entry> {

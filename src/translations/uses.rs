@@ -198,6 +198,27 @@ pub(super) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<
     if things.is_empty() || !chapter.visible(context, &things)?.is_empty() { Ok(()) } else { Err(not_found()) }
 }
 
+/// The texts among these that a limited caller may read, as [`check_readable`] says it of one.
+pub(super) fn readable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
+    let sources = sources(context, ids.to_vec())?;
+    let mut shown: HashMap<Uuid, Vec<Uuid>> = HashMap::new();
+    for row in context.rows(&USES, values![ids.to_vec()])? {
+        shown.entry(row.get(0)?).or_default().push(row.get(1)?);
+    }
+    let mut by_chapter: BTreeMap<SourceTable, Vec<Uuid>> = BTreeMap::new();
+    for (id, things) in &shown {
+        if let Some(source) = sources.get(id) {
+            by_chapter.entry(*source).or_default().extend(things);
+        }
+    }
+    let mut visible = HashSet::new();
+    for (source, things) in by_chapter {
+        visible.extend(chapter(context, source)?.visible(context, &distinct(things.into_iter()))?);
+    }
+    let is_readable = |id: &Uuid| shown.get(id).is_none_or(|things| things.iter().any(|thing| visible.contains(thing)));
+    Ok(sources.into_keys().filter(is_readable).collect())
+}
+
 /// A text that a thing links, or is to link.
 #[derive(Debug, Clone)]
 pub(crate) struct Link<'l> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The chapters, from below to above; those of one floor know nothing of each other.
-const CHAPTERS: [&[&str]; 13] = [
+const CHAPTERS: [&[&str]; 14] = [
     &["records"],
     &["events"],
     &["translations"],
@@ -18,13 +18,14 @@ const CHAPTERS: [&[&str]; 13] = [
     &["platform"],
     &["people"],
     &["oauth"],
+    &["console"],
 ];
 
 /// What puts the chapters together.
 const ABOVE: [&str; 6] = ["app", "guides", "server", "config", "commands", "main"];
 
 /// The modules of the engine, from below to above.
-const ENGINE: [&[&str]; 14] = [
+const ENGINE: [&[&str]; 15] = [
     &["error"],
     &["moment", "fold", "logging"],
     &["json", "clock", "ids", "processors", "erased", "background"],
@@ -33,6 +34,7 @@ const ENGINE: [&[&str]; 14] = [
     &["access"],
     &["kit", "uploads"],
     &["context"],
+    &["audit"],
     &["operation"],
     &["app"],
     &["pipeline"],

@@ -1,5 +1,6 @@
 //! One integration binary: the real server over HTTP, on SQLite and on PostgreSQL.
 
+mod audit;
 mod background;
 mod backup;
 mod bounds;
@@ -8,6 +9,7 @@ mod browser;
 mod categories;
 mod checkin;
 mod connections;
+mod console;
 mod covers;
 mod crash;
 mod disk;

@@ -44,7 +44,12 @@ pub struct System<'c, 't> {
     pub rung: BTreeSet<Bell>,
 }
 
-impl System<'_, '_> {
+impl<'t> System<'_, 't> {
+    /// The same transaction, for something beside what is done in it.
+    pub fn again(&mut self) -> System<'_, 't> {
+        System { tx: &mut *self.tx, now: self.now, kit: self.kit, rung: BTreeSet::new() }
+    }
+
     /// Locks an organization, as every write on one begins, and raises the revision of what is to change. `None` where it is
     /// not there yet.
     pub fn lock(&mut self, organization: Uuid, touches: Touches) -> Result<Option<Locked>> {

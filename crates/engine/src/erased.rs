@@ -30,6 +30,8 @@ store::statements! {
     MEMBERS = crate::some_of!("member", "organization_id, id");
     /// API keys.
     API_KEYS = crate::some_of!("api_key", "organization_id, created_at, id");
+    /// What was done in it.
+    AUDIT_LOG = crate::some_of!("audit_log", "organization_id, id");
     /// Answers to retries.
     IDEMPOTENCY_RECORDS = crate::some_of!("idempotency_record", "organization_id, credential, key");
 }

@@ -7,11 +7,12 @@
 //! The engine knows no chapter. What chapters need of their own travels in the [`kit`], found by its type.
 //!
 //! From below to above: error; moment, fold, logging; json, clock, ids, processors, erased, background; format; field; access;
-//! kit; context; operation; app; pipeline; summaries and surface; server; chapter. A module names only what is before it, which a
+//! kit; context; audit; operation; app; pipeline; summaries and surface; server; chapter. A module names only what is before it, which a
 //! test of the program reads (`tests/it/house.rs`).
 
 pub mod access;
 pub mod app;
+pub mod audit;
 pub mod background;
 pub mod chapter;
 pub mod clock;
@@ -38,6 +39,6 @@ pub use store;
 
 /// The statements of the engine.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    let of_modules = [access::STATEMENTS, context::STATEMENTS, erased::STATEMENTS, summaries::STATEMENTS].concat();
+    let of_modules = [access::STATEMENTS, audit::STATEMENTS, context::STATEMENTS, erased::STATEMENTS, summaries::STATEMENTS].concat();
     [of_modules, pipeline::statements()].concat()
 }

@@ -141,7 +141,11 @@ impl Program {
             store,
             clock: Clock::manual("2026-11-21T09:30:00Z".parse::<Timestamp>().unwrap()),
             kit: Arc::new(Kit::new(Ids::default(), "http://notes.example/", &app.lists, Parts::default().with(Prefix("- ")))),
-            settings: Settings { platform_keys: Vec::new(), idempotency_retention: Duration::from_secs(3_600) },
+            settings: Settings {
+                platform_keys: Vec::new(),
+                idempotency_retention: Duration::from_secs(3_600),
+                audit_retention: Duration::MAX,
+            },
             limits: RateLimits::new(100, 0),
             guest_limits: RateLimits::new(0, 0),
             memory: Memory::seeing(2),

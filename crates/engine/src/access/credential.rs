@@ -40,6 +40,9 @@ store::statements! {
         join organization o on o.id = g.organization_id
         where g.organization_id = ?1 and g.oauth_app_id = ?2 and g.member_id = ?3 and g.exchanged_at is not null and g.expires_at > ?4
         and o.erased_at is null order by g.id";
+    /// A member and their organization, by the member's id.
+    MEMBER_BY_ID = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision from member m
+        join organization o on o.id = m.organization_id where m.organization_id = ?1 and m.id = ?2 and o.erased_at is null";
     /// An API key.
     KEY = "select doc from api_key where organization_id = ?1 and id = ?2";
     /// A member.
@@ -58,6 +61,8 @@ pub enum Credential {
         /// The member.
         member: Uuid,
     },
+    /// A member who acts for themselves: signed in in a browser, in whichever of their sessions.
+    Member(Uuid),
     /// The platform key.
     Platform,
     /// A guest, by the token of their link.
@@ -79,6 +84,7 @@ impl Credential {
         match self {
             Self::ApiKey(id) => format!("key:{id}"),
             Self::Connection { app, member } => format!("oauth:{app}:{member}"),
+            Self::Member(id) => format!("member:{id}"),
             Self::Platform => "platform".into(),
             Self::Guest { opens } => format!("guest:{opens}"),
             Self::Preview { opens } => format!("preview:{opens}"),
@@ -90,6 +96,7 @@ impl Credential {
     pub fn from_key(key: &str) -> Option<Self> {
         match key.split(':').collect::<Vec<_>>()[..] {
             ["key", id] => Some(Self::ApiKey(id.parse().ok()?)),
+            ["member", id] => Some(Self::Member(id.parse().ok()?)),
             ["oauth", app, member] => Some(Self::Connection { app: app.parse().ok()?, member: member.parse().ok()? }),
             _ => None,
         }
@@ -203,6 +210,19 @@ impl Identified {
         Owner { organization: self.organization.id, credential: self.access.credential }
     }
 
+    /// A member who acts for themselves, as they and their organization are: they hold what they are given, whether or not they may be
+    /// signed in.
+    #[must_use]
+    pub fn member(id: Uuid, member: &Member, organization: Organization, revisions: Revisions) -> Self {
+        let access = Access {
+            credential: Credential::Member(id),
+            permissions: member.permissions.iter().copied().collect(),
+            reach: reach_of(member),
+            satisfies_two_factor: satisfies_two_factor(member, &organization),
+        };
+        Self { access, organization, revisions, valid_until: None, resource: None }
+    }
+
     /// Whether the token is good there.
     #[must_use]
     pub fn is_good_at(&self, resource: Resource) -> bool {
@@ -262,6 +282,7 @@ pub fn load(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential
             rows.extend(tx.rows(&GRANTS_BY_CONNECTION, &[organization.into(), app.into(), member.into(), now.into()])?);
             connection(&rows, now)
         }
+        Credential::Member(id) => tx.row(&MEMBER_BY_ID, &[organization.into(), id.into()])?.map_or(Ok(None), |row| active_member(&row)),
         Credential::Platform | Credential::Guest { .. } | Credential::Preview { .. } => Ok(None),
     }
 }
@@ -271,7 +292,7 @@ pub fn name(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential
     let mut doc = |statement, id: Uuid| tx.row(statement, &[organization.into(), id.into()]);
     Ok(match credential {
         Credential::ApiKey(id) => doc(&KEY, id)?.map(|row| row.get(0)).transpose()?.map(|Json::<ApiKey>(key)| key.name),
-        Credential::Connection { member, .. } => {
+        Credential::Connection { member, .. } | Credential::Member(member) => {
             doc(&MEMBER, member)?.map(|row| row.get(0)).transpose()?.map(|Json::<Member>(member)| member.name)
         }
         Credential::Platform | Credential::Guest { .. } | Credential::Preview { .. } => None,
@@ -293,6 +314,25 @@ fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option
         satisfies_two_factor: true,
     };
     Ok(Some(Identified { access, organization: organization(row)?, revisions: revisions(row)?, valid_until, resource: None }))
+}
+
+/// A member who acts for themselves, as long as they are active.
+fn active_member(row: &Row) -> Result<Option<Identified>> {
+    let Json(member): Json<Member> = row.get(1)?;
+    if !member.is_active {
+        return Ok(None);
+    }
+    Ok(Some(Identified::member(row.get(0)?, &member, organization(row)?, revisions(row)?)))
+}
+
+/// Which properties a member reaches.
+fn reach_of(member: &Member) -> Reach {
+    member.property_ids.as_ref().map_or(Reach::Everything, |ids| Reach::Properties(ids.iter().copied().collect()))
+}
+
+/// Whether a member meets the two-factor rule of their organization.
+fn satisfies_two_factor(member: &Member, organization: &Organization) -> bool {
+    member.is_two_factor_enrolled || !organization.settings.is_two_factor_required
 }
 
 /// A connection holds what any of its unexpired tokens and grants gives, as far as the member still holds it, and is good where each is.
@@ -317,9 +357,9 @@ fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
     let organization = organization(row)?;
     let access = Access {
         credential: Credential::Connection { app: row.get(6)?, member: row.get(0)? },
-        permissions: Permissions::from_iter(granted).and(member.permissions.into_iter().collect()),
-        reach: member.property_ids.map_or(Reach::Everything, |ids| Reach::Properties(ids.into_iter().collect())),
-        satisfies_two_factor: member.is_two_factor_enrolled || !organization.settings.is_two_factor_required,
+        permissions: Permissions::from_iter(granted).and(member.permissions.iter().copied().collect()),
+        reach: reach_of(&member),
+        satisfies_two_factor: satisfies_two_factor(&member, &organization),
     };
     resources.dedup();
     let resource = if let [resource] = resources[..] { resource } else { None };

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Answer, Basis, Effect, Findings, Listing, Operation, Page, PageLimits, Touches, Work};
+use crate::audit::Audits;
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::kit::Kit;
@@ -98,6 +99,13 @@ impl Declaration {
     #[must_use]
     pub fn touches_stream(mut self) -> Self {
         self.0.touches = Touches::Stream;
+        self
+    }
+
+    /// Stands in the audit log, told as this says.
+    #[must_use]
+    pub fn audited(mut self, audits: Audits) -> Self {
+        self.0.audits = Some(audits);
         self
     }
 

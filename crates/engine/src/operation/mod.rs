@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use strum::{AsRefStr, EnumString, VariantArray};
 
 use crate::access::{Access, Permission, Revisions};
+use crate::audit::Audits;
 pub use crate::context::Touches;
 use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
@@ -73,6 +74,14 @@ impl Needs {
             Self::Permission(permission) => access.require(permission),
             Self::Permissions(permissions) => permissions.iter().try_for_each(|permission| access.require(*permission)),
             Self::Credential | Self::ByBody(_) => Ok(()),
+        }
+    }
+
+    /// 403 for a caller who lacks what any body asks for: by which it is told beforehand who need not try.
+    pub fn check_early(self, access: &Access) -> Result<()> {
+        match self {
+            Self::ByBody(check) => check(&Value::Null, access),
+            Self::Credential | Self::Permission(_) | Self::Permissions(_) => self.check(access),
         }
     }
 }
@@ -235,6 +244,8 @@ pub struct Operation {
     pub body_limit: usize,
     /// How long it may take.
     pub patience: Duration,
+    /// What is told of its write.
+    pub audits: Option<Audits>,
     /// What the input has to keep to besides its schema.
     pub rules: Option<Box<Rules>>,
     /// The function.
@@ -292,6 +303,7 @@ impl Operation {
             file: None,
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
+            audits: None,
             rules: None,
             work: Work::System(Box::new(|_, _| Err(Error::internal("declared without a function")))),
             input: Box::new(|_| json_object()),

@@ -134,10 +134,19 @@ pub(super) fn identify_again(
 ) -> Result<Option<Arc<Identified>>> {
     match (operation.surface, bearer(&request.headers)) {
         (Surface::Public, Some(token)) => public(tx, token, request.resource(), now).map(Some),
-        (Surface::Public, None) => Err(Kind::Authentication.into()),
+        (Surface::Public, None) => member(tx, request, now).map(Some),
         (Surface::Guest, _) => linked(tx, app, request, now).map(Some),
         (Surface::Platform, _) => Ok(None),
     }
+}
+
+/// A member who is signed in shows no token: whoever let them in has found out who they are, and here it is found out whether they
+/// still are.
+fn member(tx: &mut Transaction<'_>, request: &Head, now: Timestamp) -> Result<Arc<Identified>> {
+    let caller = request.caller.as_ref().filter(|caller| matches!(caller.access.credential, Credential::Member(_)));
+    let caller = caller.ok_or(Kind::Authentication)?;
+    let found = access::load(tx, caller.organization.id, caller.access.credential, now)?;
+    found.map(Arc::new).ok_or(Kind::Authentication.into())
 }
 
 /// A token of the other resource is none here.

@@ -2,6 +2,7 @@
 //!
 //! REST, tools, platform and guest interfaces all enter at [`handle`]; there is no other way in, so nothing can skip a check.
 
+mod audited;
 mod authenticate;
 mod deflated;
 mod envelope;
@@ -31,6 +32,7 @@ use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
 use crate::uploads::TakesFile;
+use audited::Audited;
 pub(crate) use authenticate::at_tools;
 pub use authenticate::bearer;
 pub use envelope::{error_body, success_body};
@@ -338,6 +340,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
     let Call { service, operation, now, .. } = &**call;
     let now = *now;
     let (caller, key, arguments, input) = validated.into_parts();
+    let audited = Audited::of(operation, &input);
     // Held until the outcome is known; dropped on every way out, a panic included.
     let _held = key.as_ref().map(|key| service.in_flight.hold(key)).transpose()?;
     let within = call.clone();
@@ -367,15 +370,25 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
                     let renewed = if caller.holds(locked.found, shared.clock.now()) { None } else { again(system.tx)? };
                     let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);
                     let mut context = Context::of_locked(system, locked, access);
-                    let body = success_body(&job(&mut context)?, head.id);
+                    let audited = audited.map(|audited| audited.begin(&mut context)).transpose()?;
+                    let answer = job(&mut context)?;
+                    let body = success_body(&answer, head.id);
                     context.close()?;
+                    if let Some(audited) = audited {
+                        audited.end(&mut context, &answer, head.id, shared.clock.now())?;
+                    }
                     if let Some(key) = key {
                         key.record(&mut context, operation.status, &body)?;
                     }
                     Ok((Success::text(operation.status, body), context.rung()))
                 }
                 (Writing::System(input), Work::System(work)) => {
-                    let body = success_body(&work(&mut system, input)?, head.id);
+                    let audited = audited.map(|audited| audited.begin_beside(&mut system, caller.access())).transpose()?;
+                    let answer = work(&mut system, input)?;
+                    let body = success_body(&answer, head.id);
+                    if let Some(audited) = audited {
+                        audited.end_beside(&mut system, caller.access(), &answer, head.id, shared.clock.now())?;
+                    }
                     Ok((Success::text(operation.status, body), system.rung))
                 }
                 (Writing::System(_), _) => Err(Error::internal("work of another kind was prepared")),

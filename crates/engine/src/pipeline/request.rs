@@ -30,7 +30,7 @@ pub struct Request {
     pub headers: HeaderMap,
     /// What else was sent.
     pub payload: Payload,
-    /// Who asks, where that has just been found out by their token.
+    /// Who asks, where that has just been found out: by their token, or by the session that they are signed in with.
     pub caller: Option<Arc<Identified>>,
 }
 

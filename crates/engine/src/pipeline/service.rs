@@ -23,6 +23,8 @@ pub struct Settings {
     pub platform_keys: Vec<String>,
     /// How long an answered idempotency key is remembered.
     pub idempotency_retention: Duration,
+    /// How long the audit log is kept.
+    pub audit_retention: Duration,
 }
 
 /// The running service.

@@ -1,0 +1,330 @@
+//! From what was and what is to what a row tells of it: pure, and bounded.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Fields, Thing};
+
+/// Bytes of a value, as JSON.
+const LONGEST_VALUE: usize = 2_000;
+/// Characters that are left of a text that is too long.
+const LEFT_OF_TEXT: usize = 400;
+/// Bytes of all changes of a row together, but for what says that there were more.
+const LONGEST: usize = 16_000;
+/// Changes of a row, but for the one that says that there were more.
+const MOST: usize = 100;
+/// The name of what stands for changes that are left out.
+const MORE: &str = "…";
+
+/// What is told by other means: which thing it is, and when.
+const BOOKKEEPING: [&str; 3] = ["id", "createdAt", "updatedAt"];
+/// What moves with whatever a caller changes.
+const MOVES: &str = "updatedAt";
+
+/// A field that became another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// Its name.
+    pub field: String,
+    /// What it was; null where there was nothing. Of assignments: those that went.
+    pub before: Value,
+    /// What it became; null where nothing is left. Of assignments: those that came. Null before and after: the field was
+    /// written, and what is in it is not shown.
+    pub after: Value,
+}
+
+impl Change {
+    /// A field, and what it is now.
+    #[must_use]
+    pub fn to(field: &str, after: Value) -> Self {
+        Self { field: field.to_owned(), before: Value::Null, after }
+    }
+
+    /// A field that is named and not told.
+    fn withheld(field: &str) -> Self {
+        Self::to(field, Value::Null)
+    }
+
+    fn length(&self) -> usize {
+        self.field.len() + length(&self.before) + length(&self.after)
+    }
+}
+
+/// What making a thing is told as: the fields that were sent, as the answer shows them. Those that `tells` names are told as
+/// they were sent where it does not; any other is named.
+#[must_use]
+pub fn made(sent: &Fields, answer: &Fields, tells: &[&str]) -> Vec<Change> {
+    let change = |(name, value): (&String, &Value)| {
+        let shown = answer.get(name).filter(|shown| !is_empty(shown));
+        let shown = shown.or_else(|| tells.contains(&name.as_str()).then_some(value));
+        shown.map_or_else(|| Change::withheld(name), |shown| Change::to(name, shown.clone()))
+    };
+    sent.iter().filter(|(_, value)| !is_empty(value)).map(change).collect()
+}
+
+/// What of a thing is another than it was, by the names of its fields; nothing, where nothing is. `None` is a thing that is not
+/// there. One that only moved on has changed in nothing that can be told.
+#[must_use]
+pub fn difference(before: Option<&Thing>, after: Option<&Thing>) -> Option<Vec<Change>> {
+    let of = |thing: Option<&Thing>, fields: fn(&Thing) -> &Fields| thing.map(|thing| fields(thing).clone()).unwrap_or_default();
+    let pairs = |fields: fn(&Thing) -> &Fields| pairs(of(before, fields), of(after, fields));
+    let shown = pairs(|thing| &thing.shown).filter(|(name, ..)| !BOOKKEEPING.contains(&name.as_str()));
+    let shown = shown.map(|(field, before, after)| Change { field, before, after });
+    let withheld = pairs(|thing| &thing.withheld).map(|(field, ..)| Change::withheld(&field));
+    let sets = pairs(|thing| &thing.sets).map(|(field, before, after)| {
+        let (went, came) = (without(before.clone(), &after), without(after, &before));
+        Change { field, before: went, after: came }
+    });
+    let mut changes: Vec<Change> = shown.chain(withheld).chain(sets).collect();
+    changes.sort_by(|one, other| one.field.cmp(&other.field));
+    let has_moved = before.and_then(|thing| thing.shown.get(MOVES)) != after.and_then(|thing| thing.shown.get(MOVES));
+    let has_come_or_gone = before.is_some() != after.is_some();
+    (!changes.is_empty() || has_moved || has_come_or_gone).then_some(changes)
+}
+
+/// The fields that an operation tells besides, as they were sent or else are answered, and those that it only names.
+#[must_use]
+pub fn told(tells: &[&str], withholds: &[&str], input: &Fields, answer: &Fields) -> Vec<Change> {
+    let value = |name: &str| [input, answer].into_iter().filter_map(|fields| fields.get(name)).find(|value| !is_empty(value));
+    let told = tells.iter().filter_map(|name| value(name).map(|value| Change::to(name, value.clone())));
+    told.chain(withholds.iter().map(|name| Change::withheld(name))).collect()
+}
+
+/// The changes, within what one row may hold: long values are cut, and what is beyond is counted.
+pub(super) fn bounded(changes: Vec<Change>) -> Vec<Change> {
+    let count = changes.len();
+    let (mut kept, mut taken) = (Vec::with_capacity(count.min(MOST)), 0);
+    for Change { field, before, after } in changes.into_iter().take(MOST) {
+        let change = Change { field: cut_text(&field), before: cut(&before, &after), after: cut(&after, &before) };
+        taken += change.length();
+        if taken > LONGEST {
+            break;
+        }
+        kept.push(change);
+    }
+    let left = count - kept.len();
+    if left > 0 {
+        kept.push(Change::to(MORE, format!("{left} more fields").into()));
+    }
+    kept
+}
+
+/// The fields that differ, with both values.
+fn pairs(mut before: Fields, mut after: Fields) -> impl Iterator<Item = (String, Value, Value)> {
+    let names: Vec<String> = before.keys().chain(after.keys()).collect::<std::collections::BTreeSet<_>>().into_iter().cloned().collect();
+    names.into_iter().filter_map(move |name| {
+        let take = |fields: &mut Fields| fields.remove(&name).filter(|value| !is_empty(value)).unwrap_or_default();
+        let (before, after) = (take(&mut before), take(&mut after));
+        (before != after).then_some((name, before, after))
+    })
+}
+
+/// Whether a value says nothing: a field that has it is as one that is not there.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// A value within its bound. Of a list that is too long stands what the other one has not, or else its beginning, and then how many
+/// more there are.
+fn cut(value: &Value, other: &Value) -> Value {
+    if length(value) <= LONGEST_VALUE {
+        return value.clone();
+    }
+    match value {
+        Value::String(text) => cut_text(text).into(),
+        Value::Array(items) => {
+            let own = without(value.clone(), other);
+            cut_list(items, if is_empty(&own) { value } else { &own })
+        }
+        other => cut_text(&other.to_string()).into(),
+    }
+}
+
+fn cut_list(all: &[Value], own: &Value) -> Value {
+    let (mut kept, mut taken) = (Vec::new(), 0);
+    for item in own.as_array().into_iter().flatten() {
+        let item = if length(item) > LEFT_OF_TEXT { cut_text(&text_of(item)).into() } else { item.clone() };
+        taken += length(&item) + 1;
+        if taken > LONGEST_VALUE {
+            break;
+        }
+        kept.push(item);
+    }
+    let left = all.len() - kept.len();
+    if left > 0 {
+        kept.push(format!("… {left} more").into());
+    }
+    Value::Array(kept)
+}
+
+/// The items of a list that are not in another.
+fn without(value: Value, other: &Value) -> Value {
+    let (Value::Array(items), Value::Array(others)) = (&value, other) else { return value };
+    let known: HashSet<String> = others.iter().map(Value::to_string).collect();
+    items.iter().filter(|item| !known.contains(&item.to_string())).cloned().collect()
+}
+
+fn cut_text(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= LEFT_OF_TEXT {
+        return text.to_owned();
+    }
+    let left: String = text.chars().take(LEFT_OF_TEXT).collect();
+    format!("{left}… ({count} characters)")
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn length(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 24,
+        other => other.to_string().len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn fields(value: &Value) -> Fields {
+        value.as_object().cloned().unwrap_or_default()
+    }
+
+    fn thing(shown: &Value) -> Thing {
+        Thing { shown: fields(shown), ..Thing::default() }
+    }
+
+    fn change(field: &str, before: Value, after: Value) -> Change {
+        Change { field: field.into(), before, after }
+    }
+
+    #[test]
+    fn what_is_another_is_told() {
+        let before = thing(&json!({ "id": 1, "name": "Casa", "note": null, "tags": [], "isActive": true, "updatedAt": 1 }));
+        let after = thing(&json!({ "id": 1, "name": "Azul", "note": "x", "isActive": false, "updatedAt": 2 }));
+        let told = vec![
+            change("isActive", json!(true), json!(false)),
+            change("name", json!("Casa"), json!("Azul")),
+            change("note", json!(null), json!("x")),
+        ];
+        assert_eq!(difference(Some(&before), Some(&after)), Some(told));
+        let gone = vec![change("isActive", json!(true), json!(null)), change("name", json!("Casa"), json!(null))];
+        assert_eq!(difference(Some(&before), None), Some(gone));
+        assert_eq!(difference(Some(&before), Some(&before)), None);
+        assert_eq!(difference(None, None), None);
+        let moved = thing(&json!({ "id": 1, "name": "Casa", "isActive": true, "updatedAt": 2 }));
+        assert_eq!(difference(Some(&before), Some(&moved)), Some(Vec::new()));
+    }
+
+    #[test]
+    fn of_a_set_is_told_what_went_and_what_came() {
+        let of = |ids: Value| Thing { sets: fields(&json!({ "ids": ids })), ..Thing::default() };
+        let told = difference(Some(&of(json!([1, 2, 3]))), Some(&of(json!([4, 3, 1]))));
+        assert_eq!(told, Some(vec![change("ids", json!([2]), json!([4]))]));
+    }
+
+    #[test]
+    fn what_is_made_is_told_as_it_is_answered() {
+        let sent = json!({ "name": " Casa ", "secret": "s", "note": null, "tags": [], "questions": [1], "empty": "" });
+        let answer = json!({ "id": 7, "name": "Casa", "questions": [], "isActive": false });
+        let told =
+            vec![change("name", json!(null), json!("Casa")), change("questions", json!(null), json!([1])), Change::withheld("secret")];
+        assert_eq!(made(&fields(&sent), &fields(&answer), &["questions"]), told);
+    }
+
+    #[test]
+    fn what_is_long_is_cut_and_says_so() {
+        let text = "x".repeat(5_000);
+        let ids = |range: std::ops::Range<u32>| -> Value { range.map(|number| json!(format!("{number:036}"))).collect() };
+        let told = bounded(vec![
+            change("text", json!(null), json!(text)),
+            change("ids", ids(0..1_000), ids(3..1_001)),
+            change("object", json!({ "a": text }), json!(null)),
+        ]);
+        assert_eq!(told[0].after, json!(format!("{}… (5000 characters)", "x".repeat(400))));
+        assert_eq!(told[1].before.as_array().unwrap().len(), 4);
+        assert_eq!((&told[1].before[2], &told[1].before[3]), (&json!(format!("{:036}", 2)), &json!("… 997 more")));
+        assert_eq!(told[1].after, json!([format!("{:036}", 1_000), "… 997 more"]));
+        assert!(told[2].before.as_str().unwrap().ends_with("characters)"));
+        let many: Vec<Change> = (0..150).map(|number| Change::to(&number.to_string(), json!(1))).collect();
+        let told = bounded(many);
+        assert_eq!((told.len(), &told[100]), (101, &Change::to("…", json!("50 more fields"))));
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "\\PC{0,40}".prop_map(Value::from),
+            "[a-zñ…]{0,3000}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 64, 12, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..12).prop_map(Value::from),
+                prop::collection::btree_map("[a-e]{1,3}", inner, 0..6).prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn any_fields() -> impl Strategy<Value = Fields> {
+        prop::collection::btree_map("[a-f]{1,2}", any_value(), 0..12).prop_map(|fields| fields.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn putting_the_changes_in_place_gives_what_is(before in any_fields(), after in any_fields()) {
+            let told = difference(Some(&thing(&json!(before))), Some(&thing(&json!(after)))).unwrap_or_default();
+            let mut made = before;
+            for Change { field, before, after } in told {
+                prop_assert_eq!(made.remove(&field).filter(|value| !is_empty(value)).unwrap_or_default(), before);
+                made.insert(field, after);
+            }
+            made.retain(|_, value| !is_empty(value));
+            let mut wanted = after;
+            wanted.retain(|_, value| !is_empty(value));
+            prop_assert_eq!(made, wanted);
+        }
+
+        #[test]
+        fn what_is_withheld_never_shows(before in any_fields(), after in any_fields()) {
+            let of = |withheld: &Fields| Thing { withheld: withheld.clone(), ..Thing::default() };
+            let told = difference(Some(&of(&before)), Some(&of(&after))).unwrap_or_default();
+            prop_assert!(told.iter().all(|change| change.before.is_null() && change.after.is_null()));
+            let is_another = |name: &String| before.get(name).filter(|value| !is_empty(value)) != after.get(name).filter(|value| !is_empty(value));
+            let wanted: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).filter(|name| is_another(name)).collect();
+            prop_assert_eq!(told.iter().map(|change| &change.field).collect::<Vec<_>>(), wanted.into_iter().collect::<Vec<_>>());
+            let sent = made(&before, &Fields::new(), &[]);
+            prop_assert!(sent.iter().all(|change| change.after.is_null()));
+        }
+
+        #[test]
+        fn a_row_has_its_bounds(changes in prop::collection::vec(("[a-z]{1,900}", any_value(), any_value()), 0..130)) {
+            let count = changes.len();
+            let changes = changes.into_iter().map(|(field, before, after)| Change { field, before, after }).collect::<Vec<_>>();
+            let told = bounded(changes.clone());
+            prop_assert!(told.len() <= MOST + 1 && serde_json::to_string(&told).unwrap().len() < 2 * LONGEST);
+            let is_cut = told.last().is_some_and(|last| last.field == MORE);
+            prop_assert_eq!(is_cut, told.len() != count || told.len() > MOST);
+            for (told, whole) in told.iter().zip(&changes).filter(|(told, _)| told.field != MORE) {
+                if length(&whole.before) <= LONGEST_VALUE {
+                    prop_assert_eq!(&told.before, &whole.before);
+                }
+            }
+        }
+    }
+}

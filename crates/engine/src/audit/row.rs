@@ -1,0 +1,137 @@
+//! Rows of the audit log: written with the work they tell of, and removed when they are old.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::{Transaction, Value};
+use uuid::Uuid;
+
+use super::Target;
+use super::changes::{Change, bounded};
+use crate::access::Credential;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::values;
+
+/// Old rows removed in one transaction, so that a sweep holds up no one.
+const SWEEP_BATCH: u32 = 500;
+/// Characters of a target's name.
+const LONGEST_NAME: usize = 200;
+
+store::statements! {
+    /// A new row. What the actor is called is looked up with it: the name of an API key, or of a member and the app that acts
+    /// for them.
+    INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, doc, actor_name) values (?1, ?2, ?3, ?4, ?5, coalesce(
+            (select doc ->> 'name' from api_key where organization_id = ?1 and id = ?6),
+            (select coalesce(nullif(m.doc ->> 'name', ''), m.doc ->> 'email')
+                    || coalesce(' via ' || (select a.doc ->> 'name' from oauth_app a where a.id = ?8), '')
+                from member m where m.organization_id = ?1 and m.id = ?7)))";
+    /// Removes a batch of old rows.
+    SWEEP = "with old as (select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2 for update skip locked)
+        delete from audit_log where (organization_id, id) in (select organization_id, id from old)";
+}
+
+/// What sort of credential acted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActorKind {
+    /// An API key.
+    ApiKey,
+    /// An app, for a member.
+    Oauth,
+    /// A member who is signed in.
+    Session,
+    /// The platform around us.
+    Platform,
+}
+
+/// Who did something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Actor {
+    kind: ActorKind,
+    /// The key, or the member.
+    id: Option<Uuid>,
+    app: Option<Uuid>,
+}
+
+impl Actor {
+    /// A member who is signed in, or is about to be.
+    #[must_use]
+    pub const fn session(member: Uuid) -> Self {
+        Self { kind: ActorKind::Session, id: Some(member), app: None }
+    }
+
+    /// Who acts by a credential. Guests are not the log's concern.
+    pub fn of(credential: Credential) -> Result<Self> {
+        Ok(match credential {
+            Credential::ApiKey(id) => Self { kind: ActorKind::ApiKey, id: Some(id), app: None },
+            Credential::Connection { app, member } => Self { kind: ActorKind::Oauth, id: Some(member), app: Some(app) },
+            Credential::Member(member) => Self { kind: ActorKind::Session, id: Some(member), app: None },
+            Credential::Platform => Self { kind: ActorKind::Platform, id: None, app: None },
+            Credential::Guest { .. } | Credential::Preview { .. } => {
+                return Err(Error::internal("a guest's write is none of the audit log's"));
+            }
+        })
+    }
+
+    /// The key, and the member, by which their name is found.
+    const fn named_by(self) -> (Option<Uuid>, Option<Uuid>) {
+        match self.kind {
+            ActorKind::ApiKey => (self.id, None),
+            ActorKind::Oauth | ActorKind::Session => (None, self.id),
+            ActorKind::Platform => (None, None),
+        }
+    }
+}
+
+/// Something that was done.
+#[derive(Debug)]
+pub struct Entry {
+    /// Who did it.
+    pub actor: Actor,
+    /// What they did, by its name.
+    pub operation: &'static str,
+    /// What they did it to.
+    pub target: Target,
+    /// What became another by it.
+    pub changes: Vec<Change>,
+    /// The request by which they did it.
+    pub request_id: Uuid,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What of a row stands in no column of its own.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Doc<'e> {
+    actor: DocActor,
+    operation: &'e str,
+    target: &'e Target,
+    changes: Vec<Change>,
+    request_id: Uuid,
+}
+
+#[derive(Debug, Serialize)]
+struct DocActor {
+    kind: ActorKind,
+    id: Option<Uuid>,
+}
+
+/// Writes a row, in the transaction of what it tells of.
+pub fn write(context: &mut Context<'_, '_>, entry: Entry) -> Result<()> {
+    let Entry { actor, operation, mut target, changes, request_id, at } = entry;
+    target.name = target.name.map(|name| name.chars().take(LONGEST_NAME).collect());
+    let doc = Doc { actor: DocActor { kind: actor.kind, id: actor.id }, operation, target: &target, changes: bounded(changes), request_id };
+    let (key, member) = actor.named_by();
+    let id = context.ids().uuid(at);
+    context.execute(&INSERT, values![id, at, target.id, Value::json(&doc)?, key, member, actor.app]).map(drop)
+}
+
+/// Removes rows that are kept no longer; true when there may be more of them.
+pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<bool> {
+    let Ok(oldest) = now.checked_sub(retention) else { return Ok(false) };
+    Ok(tx.execute(&SWEEP, &values![oldest, SWEEP_BATCH])? >= u64::from(SWEEP_BATCH))
+}

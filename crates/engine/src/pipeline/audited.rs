@@ -1,0 +1,118 @@
+//! What a write is told of in the audit log: looked at before it and after it, and written with it.
+
+use jiff::Timestamp;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::access::Access;
+use crate::audit::{self, Actor, Audits, Change, Entry, Fields, Target, Thing, What};
+use crate::context::{Context, System};
+use crate::error::{Error, Kind, Result};
+use crate::operation::{Answer, Operation};
+
+/// The field that names the organization of an operation that runs in none.
+const ORGANIZATION: &str = "organizationId";
+
+/// A write that is to be told of.
+pub(super) struct Audited {
+    operation: &'static Operation,
+    audits: Audits,
+    input: Value,
+}
+
+/// The same once it has begun: with what it is done to, as that was.
+pub(super) struct Begun {
+    audited: Audited,
+    before: Option<Thing>,
+}
+
+impl Audited {
+    /// A call of an operation, where that is told of.
+    pub(super) fn of(operation: &'static Operation, input: &Value) -> Option<Self> {
+        operation.audits.map(|audits| Self { operation, audits, input: input.clone() })
+    }
+
+    /// Looks at what it is done to, as it is.
+    pub(super) fn begin(self, context: &mut Context<'_, '_>) -> Result<Begun> {
+        let before = match self.audits.what {
+            What::Changes(read) => read(context, &self.input)?,
+            What::Makes(..) | What::Does(_) => None,
+        };
+        Ok(Begun { audited: self, before })
+    }
+
+    /// The same where the operation runs in no organization, and makes or changes the one that its input names.
+    pub(super) fn begin_beside(self, system: &mut System<'_, '_>, access: &Access) -> Result<Begun> {
+        match self.organization(system, access)? {
+            Some(mut context) => self.begin(&mut context),
+            None => Ok(Begun { audited: self, before: None }),
+        }
+    }
+
+    fn organization<'s, 't>(&self, system: &'s mut System<'_, 't>, access: &'s Access) -> Result<Option<Context<'s, 't>>> {
+        let Some(id) = audit::id(&self.input, ORGANIZATION) else { return Ok(None) };
+        match Context::for_reading(system.again(), id, access) {
+            Ok(context) => Ok(Some(context)),
+            Err(error) if error.kind() == Kind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Begun {
+    /// Writes down what has become of it, now that it is done.
+    pub(super) fn end(self, context: &mut Context<'_, '_>, answer: &Answer, request_id: Uuid, at: Timestamp) -> Result<()> {
+        let Self { audited: Audited { operation, audits, input }, before } = self;
+        let answer = fields(serde_json::from_str(&answer.data).map_err(Error::internal)?);
+        let (target, mut changes) = match audits.what {
+            What::Makes(kind, name) => {
+                let name = answer.get(name).or_else(|| input.get(name)).and_then(Value::as_str).map(str::to_owned);
+                let id = answer.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok());
+                (Target::new(kind, id, name), audit::made(&sent(operation, &input), &answer, audits.tells))
+            }
+            What::Changes(read) => {
+                let after = read(context, &input)?;
+                let Some(changes) = audit::difference(before.as_ref(), after.as_ref()) else { return Ok(()) };
+                let Some(thing) = after.or(before) else { return Ok(()) };
+                (thing.target, changes)
+            }
+            What::Does(name) => (name(context, &input)?, Vec::new()),
+        };
+        changes.extend(besides(&audits, fields(input), &answer));
+        let actor = Actor::of(context.access.credential)?;
+        audit::write(context, Entry { actor, operation: operation.id, target, changes, request_id, at })
+    }
+
+    /// The same for [`Audited::begin_beside`].
+    pub(super) fn end_beside(
+        self,
+        system: &mut System<'_, '_>,
+        access: &Access,
+        answer: &Answer,
+        request_id: Uuid,
+        at: Timestamp,
+    ) -> Result<()> {
+        let found = self.audited.organization(system, access)?;
+        found.map_or(Ok(()), |mut context| self.end(&mut context, answer, request_id, at))
+    }
+}
+
+/// What is told besides what became another. Of what is made, the fields that were sent are told already.
+fn besides(audits: &Audits, input: Fields, answer: &Fields) -> Vec<Change> {
+    let tells = if matches!(audits.what, What::Makes(..)) { &[] } else { audits.tells };
+    audit::told(tells, audits.withholds, &input, answer)
+}
+
+/// What was sent, but for what stands in the path.
+fn sent(operation: &Operation, input: &Value) -> Fields {
+    let mut sent = fields(input.clone());
+    sent.retain(|name, _| !operation.is_path_field(name));
+    sent
+}
+
+fn fields(value: Value) -> Fields {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Fields::new(),
+    }
+}

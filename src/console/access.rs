@@ -1,0 +1,234 @@
+//! Who comes in: the apps that members have connected, and the members.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::frame::{Done, Frame};
+use super::paging::{Paging, ROWS};
+use super::refusal::Refusal;
+use super::reply;
+use super::screens::{Answering, Group, Page, Screen};
+use super::visit::Visit;
+use super::when::{self, When};
+use crate::words::fill;
+
+/// The screen.
+pub static SCREEN: Screen = Screen {
+    path: "/access",
+    icon: "key-round",
+    title: |words| words.access.access,
+    group: Group::Organization,
+    needs: Some(CONNECTIONS),
+    pages: &[
+        Page::get("getConnectionsScreen", "/access", connections),
+        Page::get("getMembersScreen", "/access/members", members),
+        Page::get("getDisconnectScreen", "/access/end", ask),
+        Page::post("disconnectOnScreen", "/access/end", end),
+    ],
+};
+
+const CONNECTIONS: &str = "listConnections";
+const MEMBERS: &str = "listTeamMembers";
+const END: &str = "deleteConnection";
+/// Items of one answer, and the answers that are looked through at the most.
+const MOST: usize = 100;
+const ANSWERS: usize = 5;
+
+/// An app that a member has connected, as it is answered.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Connection {
+    oauth_app_id: String,
+    member_id: Uuid,
+    name: String,
+    redirect_host: String,
+    scopes: Vec<String>,
+    resource: String,
+    connected_at: String,
+    last_used_at: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Member {
+    id: Uuid,
+    name: String,
+    email: String,
+    permissions: Vec<String>,
+    is_active: bool,
+    is_two_factor_enrolled: bool,
+    property_ids: Option<Vec<Uuid>>,
+}
+
+/// The tabs of the screen: what each is called, where it is, whether it is shown.
+type Tabs = [(&'static str, String, bool); 2];
+
+fn tabs(visit: &Visit, is_members: bool) -> Tabs {
+    let words = &visit.words.access;
+    [(words.apps, visit.address("/access"), !is_members), (words.members, visit.address("/access/members"), is_members)]
+}
+
+/// What somebody may do, in words.
+fn may(visit: &Visit, permissions: &[String]) -> String {
+    let words = &visit.words.access;
+    let all: Vec<&str> = permissions.iter().map(|permission| words.permission(permission)).collect();
+    if all.is_empty() { words.nothing.to_owned() } else { all.join(", ") }
+}
+
+/// What members are called.
+async fn names(visit: &Visit) -> Result<BTreeMap<Uuid, String>, Refusal> {
+    let mut names = BTreeMap::new();
+    for answer in 0..ANSWERS {
+        let members: Vec<Member> = visit.get(MEMBERS, json!({ "limit": MOST, "offset": answer * MOST })).await?;
+        let is_last = members.len() < MOST;
+        names.extend(members.into_iter().map(|member| (member.id, member.name)));
+        if is_last {
+            break;
+        }
+    }
+    Ok(names)
+}
+
+struct AppRow {
+    name: String,
+    about: String,
+    resource: String,
+    may: String,
+    since: When,
+    last: When,
+    end: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "console/connections.html")]
+struct Connections<'v> {
+    frame: Frame<'v>,
+    tabs: Tabs,
+    rows: Vec<AppRow>,
+    paging: Paging,
+}
+
+fn connections(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let words = &visit.words.access;
+        let answer = visit.ask::<Vec<Connection>>(CONNECTIONS, json!({ "limit": ROWS, "offset": Paging::offset(visit) })).await?;
+        let names = names(visit).await?;
+        let row = |one: &Connection| {
+            let member = one.member_id.to_string();
+            let called = names.get(&one.member_id).unwrap_or(&member);
+            let query = [("app", one.oauth_app_id.as_str()), ("member", member.as_str())];
+            AppRow {
+                name: one.name.clone(),
+                about: fill(words.on_behalf, &[("name", called), ("host", &one.redirect_host)]),
+                resource: one.resource.clone(),
+                may: may(visit, &one.scopes),
+                since: when::moment(visit, &one.connected_at),
+                last: when::moment(visit, &one.last_used_at),
+                end: visit.may(END).then(|| visit.address_with("/access/end", &query)),
+            }
+        };
+        let page = Connections {
+            frame: Frame::new(visit, words.access),
+            tabs: tabs(visit, false),
+            rows: answer.data.iter().map(row).collect(),
+            paging: Paging::of(visit, SCREEN.path, answer.total.unwrap_or(answer.data.len())),
+        };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+struct MemberRow {
+    name: String,
+    email: String,
+    may: String,
+    flats: String,
+    is_active: bool,
+    has_two_factors: bool,
+}
+
+#[derive(Template)]
+#[template(path = "console/members.html")]
+struct Members<'v> {
+    frame: Frame<'v>,
+    tabs: Tabs,
+    rows: Vec<MemberRow>,
+    paging: Paging,
+}
+
+fn members(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let words = &visit.words.access;
+        let answer = visit.ask::<Vec<Member>>(MEMBERS, json!({ "limit": ROWS, "offset": Paging::offset(visit) })).await?;
+        let paging = Paging::of(visit, "/access/members", answer.total.unwrap_or(answer.data.len()));
+        let row = |member: Member| MemberRow {
+            may: may(visit, &member.permissions),
+            flats: match &member.property_ids {
+                None => words.all_flats.to_owned(),
+                Some(ids) => fill(words.some_flats, &[("count", &ids.len().to_string())]),
+            },
+            name: member.name,
+            email: member.email,
+            is_active: member.is_active,
+            has_two_factors: member.is_two_factor_enrolled,
+        };
+        let rows = answer.data.into_iter().map(row).collect();
+        let page = Members { frame: Frame::new(visit, words.access), tabs: tabs(visit, true), rows, paging };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/disconnect.html")]
+struct Ask<'v> {
+    frame: Frame<'v>,
+    about: String,
+    action: String,
+    back: String,
+}
+
+/// The connection that the query names: the app and the member.
+async fn named(visit: &Visit) -> Result<Connection, Refusal> {
+    let (app, member) = (visit.asks("app").unwrap_or_default(), visit.asks("member").unwrap_or_default());
+    for answer in 0..ANSWERS {
+        let connections: Vec<Connection> = visit.get(CONNECTIONS, json!({ "limit": MOST, "offset": answer * MOST })).await?;
+        let is_last = connections.len() < MOST;
+        if let Some(found) = connections.into_iter().find(|one| one.oauth_app_id == app && one.member_id.to_string() == member) {
+            return Ok(found);
+        }
+        if is_last {
+            break;
+        }
+    }
+    Err(Refusal::missing())
+}
+
+fn ask(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let words = &visit.words.access;
+        let one = named(visit).await?;
+        let member = one.member_id.to_string();
+        let called = names(visit).await?.remove(&one.member_id).unwrap_or_else(|| member.clone());
+        let page = Ask {
+            frame: Frame::new(visit, fill(words.end_title, &[("app", &one.name)])).below(visit, words.access, SCREEN.path),
+            about: fill(words.end_about, &[("name", &called)]),
+            action: visit.address_with("/access/end", &[("app", &one.oauth_app_id), ("member", &member)]),
+            back: visit.address(SCREEN.path),
+        };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+fn end(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        if !visit.may_write() {
+            return ask(visit).await;
+        }
+        let (app, member) = (visit.asks("app").unwrap_or_default(), visit.asks("member").unwrap_or_default());
+        visit.get::<Value>(END, json!({ "oauthAppId": app, "memberId": member })).await?;
+        Ok(reply::done(visit, SCREEN.path, Done::Removed))
+    })
+}

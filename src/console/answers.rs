@@ -1,0 +1,83 @@
+//! What a guest gave in a step, a line a value, in words.
+
+use serde_json::Value;
+
+use super::labels;
+use super::visit::Visit;
+use crate::words::{fill, in_language};
+
+/// Values of a step that are shown at the most, and how much of each: a page stays one that can be read.
+const MOST: usize = 200;
+const LONGEST: usize = 2_000;
+/// How deep answers are looked into.
+const DEEPEST: usize = 5;
+
+/// A value: what it is, and what was given.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Given {
+    pub label: String,
+    /// Nothing where nothing was given.
+    pub value: String,
+}
+
+/// What was given, and whether there is more than is shown. Questions come with their texts, anything else by its fields.
+pub fn given(visit: &Visit, answers: &Value) -> (Vec<Given>, bool) {
+    let mut given = match answers {
+        Value::Array(questions) => questions.iter().map(question).collect(),
+        answers => {
+            let mut rows = Vec::new();
+            gather(visit, "", answers, 0, &mut rows);
+            rows
+        }
+    };
+    let is_cut = given.len() > MOST || given.iter().any(|given| given.value.chars().count() > LONGEST);
+    given.truncate(MOST);
+    for given in &mut given {
+        given.value = given.value.chars().take(LONGEST).collect();
+    }
+    (given, is_cut)
+}
+
+fn question(question: &Value) -> Given {
+    let chosen = question["options"].as_array().into_iter().flatten().filter_map(|option| option["name"].as_str());
+    let value: Vec<&str> = chosen.chain(question["text"].as_str()).collect();
+    Given { label: question["question"].as_str().unwrap_or_default().to_owned(), value: value.join(", ") }
+}
+
+fn gather(visit: &Visit, label: &str, value: &Value, depth: usize, rows: &mut Vec<Given>) {
+    let below = |name: String| if label.is_empty() { name } else { format!("{label} · {name}") };
+    match value {
+        Value::Object(fields) if depth < DEEPEST => {
+            for (name, value) in fields {
+                // A list of guests is told by its guests.
+                let label = if name == "guests" && value.is_array() { label.to_owned() } else { below(called(visit, name)) };
+                gather(visit, &label, value, depth + 1, rows);
+            }
+        }
+        Value::Array(items) if depth < DEEPEST && items.iter().any(Value::is_object) => {
+            for (place, item) in items.iter().enumerate() {
+                let number = (place + 1).to_string();
+                let label = below(fill(visit.words.submissions.guest_number, &[("number", &number)]));
+                gather(visit, &label, item, depth + 1, rows);
+            }
+        }
+        value if rows.len() <= MOST => rows.push(Given { label: label.to_owned(), value: plain(visit, value) }),
+        _ => {}
+    }
+}
+
+fn called(visit: &Visit, name: &str) -> String {
+    let own = in_language(visit.language).0.guest_field(name);
+    own.map_or_else(|| labels::label(visit.language, name), str::to_owned)
+}
+
+fn plain(visit: &Visit, value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(true) => visit.words.frame.yes.to_owned(),
+        Value::Bool(false) => visit.words.frame.no.to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(|item| plain(visit, item)).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}

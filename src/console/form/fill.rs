@@ -1,0 +1,266 @@
+//! From values to what a browser sends of the form that shows them, and back.
+//!
+//! | field | names |
+//! |---|---|
+//! | a text, a number, a choice | its own, once |
+//! | a switch | its own where it is on, and always `….here` |
+//! | several choices | its own for each, always `….here`, and `….set` (`yes`, `no`) where there may be none at all |
+//! | an object | those of its fields, below it: `a.b` |
+//! | a list of objects | those of each, by its number: `a.0.b` |
+//!
+//! What is not readable is left alone where it is left empty, and cleared by `….clear`.
+
+use serde_json::{Map, Value, json};
+
+use super::spec::{Kind, Spec};
+use crate::console::visit::{Fields, first};
+
+/// Objects of a list that a form can have at the most.
+const MOST_ROWS: usize = 200;
+
+/// What a browser sends of a form that shows this value and that nobody touches.
+pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields) {
+    let mut push = |name: String, value: String| fields.push((name, value));
+    match &spec.kind {
+        // A line has no ends.
+        Kind::Line(_) => push(name.into(), text(value).replace(['\r', '\n'], "")),
+        Kind::Area => push(name.into(), text(value).replace("\r\n", "\n")),
+        Kind::Number | Kind::Choice(_) | Kind::Colour | Kind::Date | Kind::Reference(_) => push(name.into(), text(value)),
+        Kind::Text(_) => push(name.into(), text(value.and_then(|value| value.get("text"))).replace("\r\n", "\n")),
+        Kind::Switch if !is_plain_switch(spec) => push(name.into(), text(value)),
+        Kind::Switch => {
+            push(here(name), "1".into());
+            if value == Some(&Value::Bool(true)) {
+                push(name.into(), "true".into());
+            }
+        }
+        Kind::Choices(_) | Kind::References(_) => {
+            push(here(name), "1".into());
+            if spec.is_nullable {
+                push(format!("{name}.set"), if value.is_none_or(Value::is_null) { "no" } else { "yes" }.into());
+            }
+            value.and_then(Value::as_array).into_iter().flatten().for_each(|item| push(name.into(), text(Some(item))));
+        }
+        Kind::Lines => {
+            let lines: Vec<String> = value.and_then(Value::as_array).into_iter().flatten().map(|item| text(Some(item))).collect();
+            push(name.into(), lines.join("\n"));
+        }
+        Kind::Pairs => {
+            let pairs = value.and_then(Value::as_object).into_iter().flatten();
+            push(name.into(), pairs.map(|(name, value)| format!("{name} = {}", text(Some(value)))).collect::<Vec<_>>().join("\n"));
+        }
+        Kind::Object(specs) => {
+            for part in specs {
+                fill(part, value.and_then(|value| value.get(&part.name)), &format!("{name}.{}", part.name), fields);
+            }
+        }
+        Kind::Objects(specs) => {
+            for (number, row) in value.and_then(Value::as_array).into_iter().flatten().enumerate() {
+                for part in specs {
+                    fill(part, row.get(&part.name), &format!("{name}.{number}.{}", part.name), fields);
+                }
+            }
+        }
+        Kind::Other => {}
+    }
+}
+
+/// The value that a form gives to a field; nothing where it says nothing of it.
+pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
+    if !spec.is_readable && first(fields, &format!("{name}.clear")).is_some() {
+        return Some(Value::Null);
+    }
+    let sent = first(fields, name);
+    match &spec.kind {
+        Kind::Line(_) | Kind::Area | Kind::Colour | Kind::Date => sent.and_then(|sent| said(spec, sent, |sent| json!(sent))),
+        Kind::Reference(_) | Kind::Choice(_) => {
+            // Nothing is chosen: where there has to be something, nothing is said.
+            sent.filter(|sent| !sent.is_empty() || spec.is_nullable).and_then(|sent| said(spec, sent, |sent| json!(sent)))
+        }
+        Kind::Number => sent.and_then(|sent| said(spec, sent.trim(), number)),
+        Kind::Text(_) => {
+            let is_blank = |sent: &str| sent.trim().is_empty();
+            sent.map(|sent| if is_blank(sent) && spec.is_nullable { Value::Null } else { json!({ "text": sent }) })
+                .filter(|value| spec.is_readable || !value.is_null())
+        }
+        Kind::Switch if !is_plain_switch(spec) => match sent? {
+            "true" => Some(json!(true)),
+            "false" => Some(json!(false)),
+            _ if spec.is_readable && spec.is_nullable => Some(Value::Null),
+            _ => None,
+        },
+        Kind::Switch => is_here(name, fields).then(|| json!(sent == Some("true"))),
+        Kind::Choices(_) | Kind::References(_) => {
+            let all: Vec<&str> = fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect();
+            let is_set = !spec.is_nullable || first(fields, &format!("{name}.set")) == Some("yes");
+            let is_said = is_here(name, fields) && (spec.is_readable || !all.is_empty());
+            is_said.then(|| if is_set { json!(all) } else { Value::Null })
+        }
+        Kind::Lines => sent.and_then(|sent| {
+            let lines: Vec<&str> = sent.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            if lines.is_empty() { nothing(spec, || json!([])) } else { Some(json!(lines)) }
+        }),
+        Kind::Pairs => sent.and_then(|sent| {
+            let lines = sent.lines().map(str::trim).filter(|line| !line.is_empty());
+            let pair = |line: &str| {
+                line.split_once('=').map_or((line.to_owned(), Value::Null), |(name, text)| (name.trim().into(), json!(text.trim())))
+            };
+            let pairs: Map<String, Value> = lines.map(pair).collect();
+            if pairs.is_empty() { nothing(spec, || json!({})) } else { Some(pairs.into()) }
+        }),
+        Kind::Object(specs) => {
+            let parts = specs.iter().filter_map(|part| {
+                let value = read(part, &format!("{name}.{}", part.name), fields).filter(|value| !value.is_null() && value != "")?;
+                Some((part.name.clone(), value))
+            });
+            let parts: Map<String, Value> = parts.collect();
+            if parts.is_empty() { nothing(spec, || json!({})) } else { Some(parts.into()) }
+        }
+        Kind::Objects(specs) => {
+            let row = |number: usize| -> Map<String, Value> {
+                let part = |part: &Spec| Some((part.name.clone(), read(part, &format!("{name}.{number}.{}", part.name), fields)?));
+                specs.iter().filter_map(part).filter(|(_, value)| !value.is_null() && value != "").collect()
+            };
+            // Rows that nobody fills in are none.
+            let rows: Vec<Map<String, Value>> = (0..rows(name, fields)).map(row).filter(|row| !row.is_empty()).collect();
+            if rows.is_empty() { nothing(spec, || json!([])) } else { Some(json!(rows)) }
+        }
+        Kind::Other => None,
+    }
+}
+
+/// How many rows of a list of objects a form has.
+pub fn rows(name: &str, fields: &Fields) -> usize {
+    let number = |field: &str| field.strip_prefix(name)?.strip_prefix('.')?.split('.').next()?.parse::<usize>().ok();
+    fields.iter().filter_map(|(field, _)| number(field)).max().map_or(0, |last| (last + 1).min(MOST_ROWS))
+}
+
+/// Whether a switch is a box to tick: one that has but two states, and is shown as it stands.
+pub fn is_plain_switch(spec: &Spec) -> bool {
+    spec.is_readable && !spec.is_nullable
+}
+
+/// By which a form says that it has a field of which an untouched one sends nothing.
+pub fn here(name: &str) -> String {
+    format!("{name}.here")
+}
+
+fn is_here(name: &str, fields: &Fields) -> bool {
+    first(fields, &here(name)).is_some()
+}
+
+/// A text that was sent: nothing of it is null where that may be, and says nothing of what cannot be shown.
+fn said(spec: &Spec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Value> {
+    if sent.is_empty() { nothing(spec, || json!("")) } else { Some(value(sent)) }
+}
+
+fn nothing(spec: &Spec, empty: impl FnOnce() -> Value) -> Option<Value> {
+    match (spec.is_readable, spec.is_nullable) {
+        (false, _) => None,
+        (true, true) => Some(Value::Null),
+        (true, false) => Some(empty()),
+    }
+}
+
+/// A number, or else what was typed: the interface says what is wrong with it.
+fn number(sent: &str) -> Value {
+    sent.parse::<i64>().map_or_else(|_| json!(sent), |number| json!(number))
+}
+
+fn text(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn spec(kind: Kind, is_nullable: bool, is_readable: bool) -> Spec {
+        let (name, description) = ("field".to_owned(), String::new());
+        Spec { name, description, kind, is_nullable, is_required: false, is_readable, when: None, needs: None, linked_by: None }
+    }
+
+    fn again(spec: &Spec, value: &Value) -> Option<Value> {
+        let mut fields = Fields::new();
+        fill(spec, Some(value), "field", &mut fields);
+        read(spec, "field", &fields)
+    }
+
+    #[test]
+    fn what_nobody_touches_stays() {
+        let windows = || Kind::Objects(vec![spec(Kind::Date, false, true)]);
+        for (kind, is_nullable, value) in [
+            (Kind::Line("text"), false, json!("a")),
+            (Kind::Line("text"), true, json!(null)),
+            (Kind::Area, true, json!("a\nb\n")),
+            (Kind::Number, true, json!(7)),
+            (Kind::Number, true, json!(null)),
+            (Kind::Switch, false, json!(true)),
+            (Kind::Switch, false, json!(false)),
+            (Kind::Switch, true, json!(null)),
+            (Kind::Switch, true, json!(false)),
+            (Kind::Choice(vec!["a".into()]), true, json!("a")),
+            (Kind::Choice(vec!["a".into()]), true, json!(null)),
+            (Kind::Choices(vec!["a".into(), "b".into()]), true, json!([])),
+            (Kind::Choices(vec!["a".into(), "b".into()]), true, json!(null)),
+            (Kind::Choices(vec!["a".into(), "b".into()]), true, json!(["b"])),
+            (Kind::Lines, false, json!(["a b", "c"])),
+            (Kind::Lines, true, json!(null)),
+            (Kind::Pairs, true, json!({ "a": "b = c" })),
+            (windows(), false, json!([{ "field": "2026-01-01" }])),
+            (windows(), false, json!([])),
+        ] {
+            assert_eq!(again(&spec(kind.clone(), is_nullable, true), &value), Some(value), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_shown_is_left_alone_or_cleared() {
+        for kind in [Kind::Line("text"), Kind::Area, Kind::Number, Kind::Switch, Kind::Choice(vec!["a".into()]), Kind::Lines, Kind::Pairs] {
+            let spec = spec(kind, true, false);
+            assert_eq!(again(&spec, &json!(null)), None, "{spec:?}");
+            assert_eq!(read(&spec, "field", &vec![("field.clear".into(), "1".into())]), Some(json!(null)));
+        }
+        let switch = spec(Kind::Switch, false, false);
+        assert_eq!(read(&switch, "field", &vec![("field".into(), "false".into())]), Some(json!(false)));
+    }
+
+    #[test]
+    fn what_is_no_number_is_sent_as_it_was_typed() {
+        let spec = spec(Kind::Number, true, true);
+        for (typed, expected) in [(" 7 ", json!(7)), ("7.5", json!("7.5")), ("seven", json!("seven")), ("", json!(null))] {
+            assert_eq!(read(&spec, "field", &vec![("field".into(), typed.into())]), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_field_that_a_form_does_not_have_is_not_said() {
+        for kind in [Kind::Switch, Kind::Choices(vec!["a".into()]), Kind::Line("text"), Kind::Lines] {
+            assert_eq!(read(&spec(kind, false, true), "field", &Fields::new()), None);
+        }
+    }
+
+    proptest! {
+        /// Whatever is stored in a field, a form that shows it changes nothing.
+        #[test]
+        fn a_form_alone_changes_nothing(text in "\\PC{0,40}", number: i32, lines in prop::collection::vec("[a-z][a-z ]{0,6}[a-z]", 0..4)) {
+            prop_assert_eq!(again(&spec(Kind::Line("text"), false, true), &json!(text)), Some(json!(text)));
+            prop_assert_eq!(again(&spec(Kind::Number, false, true), &json!(number)), Some(json!(number)));
+            prop_assert_eq!(again(&spec(Kind::Lines, false, true), &json!(lines)), Some(json!(lines)));
+        }
+
+        #[test]
+        fn whatever_is_sent_is_read(fields in prop::collection::vec(("field(\\.[a-z0-9]{1,5}){0,2}", ".{0,12}"), 0..8)) {
+            let rows = Kind::Objects(vec![spec(Kind::Number, false, true)]);
+            for kind in [Kind::Number, Kind::Switch, Kind::Lines, Kind::Pairs, Kind::Choices(Vec::new()), rows] {
+                read(&spec(kind, true, true), "field", &fields);
+            }
+        }
+    }
+}

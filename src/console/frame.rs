@@ -1,0 +1,228 @@
+//! What stands around a screen: the navigation, the search, who is signed in, the language.
+
+use askama::Template;
+use axum::response::Response;
+use strum::{AsRefStr, EnumString};
+
+use super::refusal::Refusal;
+use super::reply;
+use super::screens::{Answering, Group, Page, SCREENS, Screen};
+use super::visit::Visit;
+use super::words::Words;
+use crate::page::icon;
+use crate::people::{self, LANGUAGES};
+
+/// Where the search is.
+const SEARCH: &str = "/search";
+
+/// What is done from every screen.
+pub static SCREEN: Screen = Screen {
+    path: "/language",
+    icon: "globe",
+    title: |words| words.frame.language,
+    group: Group::Hidden,
+    needs: None,
+    pages: &[Page::post("chooseConsoleLanguage", "/language", choose_language)],
+};
+
+/// What was just done, which the next page says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr, EnumString)]
+#[strum(serialize_all = "snake_case")]
+pub enum Done {
+    /// A thing was made.
+    Created,
+    /// Something was changed.
+    Saved,
+    /// There was nothing to change.
+    Unchanged,
+    /// A thing is gone.
+    Removed,
+    /// An order was changed.
+    Moved,
+    /// Something was assigned or taken back.
+    Assigned,
+    /// Something is being sent.
+    Sent,
+}
+
+impl Done {
+    /// In words.
+    const fn said(self, words: &Words) -> &'static str {
+        match self {
+            Self::Created => words.frame.created,
+            Self::Saved => words.frame.saved,
+            Self::Unchanged => words.frame.unchanged,
+            Self::Removed => words.frame.removed,
+            Self::Moved => words.frame.moved,
+            Self::Assigned => words.frame.assigned,
+            Self::Sent => words.frame.sent,
+        }
+    }
+}
+
+/// What stands around a page: what `console/frame.html` needs of a template that extends it, in its field `frame`.
+pub struct Frame<'v> {
+    pub title: String,
+    pub language: &'static str,
+    pub words: &'static Words,
+    pub style: &'static str,
+    pub script: &'static str,
+    pub groups: Vec<NavigationGroup>,
+    /// Where a search is sent; none where the member may not search.
+    pub search: Option<String>,
+    pub person: &'v str,
+    pub organization: &'v str,
+    pub form: String,
+    pub home: String,
+    pub sign_out: String,
+    pub choose_language: String,
+    /// Where the person is, to come back to.
+    pub here: String,
+    pub languages: [(&'static str, &'static str); 3],
+    /// What was just done.
+    pub done: Option<&'static str>,
+    /// The way up: what each is called, and where it is.
+    pub crumbs: Vec<(String, String)>,
+}
+
+/// A part of the navigation.
+pub struct NavigationGroup {
+    pub title: &'static str,
+    pub ways: Vec<Way>,
+}
+
+/// A way to a screen.
+pub struct Way {
+    pub icon: String,
+    pub label: &'static str,
+    pub href: String,
+    pub is_current: bool,
+}
+
+impl<'v> Frame<'v> {
+    /// What stands around a page of a title.
+    pub fn new(visit: &'v Visit, title: impl Into<String>) -> Self {
+        let words = visit.words;
+        Self {
+            title: title.into(),
+            language: visit.language,
+            words,
+            style: &reply::STYLE,
+            script: reply::SCRIPT,
+            groups: navigation(visit),
+            search: (visit.may("search") && SCREENS.iter().any(|screen| screen.path == SEARCH)).then(|| visit.address(SEARCH)),
+            person: visit.signed_in.name(),
+            organization: &visit.signed_in.organization.settings.name,
+            form: visit.signed_in.form_token(),
+            home: visit.address(""),
+            sign_out: people::address(&visit.service, "/sign-out"),
+            choose_language: visit.address("/language"),
+            here: visit.path.clone(),
+            languages: [("en", "English"), ("es", "Español"), ("fr", "Français")],
+            done: visit.asks("done").and_then(|done| done.parse::<Done>().ok()).map(|done| done.said(words)),
+            crumbs: Vec::new(),
+        }
+    }
+
+    /// With the way up to a page of its screen.
+    pub fn below(mut self, visit: &Visit, title: impl Into<String>, path: &str) -> Self {
+        self.crumbs.push((title.into(), visit.address(path)));
+        self
+    }
+}
+
+/// The ways to what the member may see.
+fn navigation(visit: &Visit) -> Vec<NavigationGroup> {
+    let words = &visit.words.frame;
+    let groups = [(Group::Today, words.today), (Group::Setup, words.setup), (Group::Organization, words.organization)];
+    let way = |screen: &&&Screen| Way {
+        icon: icon(screen.icon),
+        label: (screen.title)(visit.words),
+        href: visit.address(screen.path),
+        is_current: std::ptr::eq(**screen, visit.screen),
+    };
+    let shown = groups.map(|(group, title)| {
+        let screens = SCREENS.iter().filter(|screen| screen.group == group && screen.needs.is_none_or(|needs| visit.may(needs)));
+        NavigationGroup { title, ways: screens.collect::<Vec<_>>().iter().map(way).collect() }
+    });
+    shown.into_iter().filter(|group| !group.ways.is_empty()).collect()
+}
+
+/// What stands around a page for somebody of whom nothing is known.
+pub struct Bare {
+    pub title: &'static str,
+    pub language: &'static str,
+    pub style: &'static str,
+}
+
+impl Bare {
+    pub fn new(language: &'static str, title: &'static str) -> Self {
+        Self { title, language, style: &reply::STYLE }
+    }
+}
+
+/// A page that stands for one that is not to be had, where it is not known who asks.
+#[derive(Template)]
+#[template(path = "console/instead.html")]
+pub struct Instead {
+    frame: Bare,
+    text: &'static str,
+}
+
+impl Instead {
+    pub fn new(language: &'static str, refusal: &Refusal, words: &Words) -> Self {
+        let (title, text) = notice(refusal, words);
+        Self { frame: Bare::new(language, title), text }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "console/refusal.html")]
+struct RefusalPage<'v> {
+    frame: Frame<'v>,
+    text: &'static str,
+    /// The interface's own words.
+    said: &'v str,
+    retry_after: Option<u64>,
+}
+
+/// A page that says why there is nothing else to see.
+pub fn refusal(visit: &Visit, refusal: &Refusal) -> Response {
+    let (title, text) = notice(refusal, visit.words);
+    let said = if matches!(refusal.status, 400 | 403 | 409 | 422) { refusal.message.as_str() } else { "" };
+    let page = RefusalPage { frame: Frame::new(visit, title), text, said, retry_after: refusal.retry_after };
+    let mut response = reply::of(visit, refusal.status, &page);
+    if let Some(seconds) = refusal.retry_after {
+        response.headers_mut().insert(http::header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// A refusal in words: what it is, and what to do.
+fn notice(refusal: &Refusal, words: &Words) -> (&'static str, &'static str) {
+    let words = &words.frame;
+    match refusal.status {
+        401 => (words.session_ended, words.sign_in_again),
+        403 if refusal.message == Refusal::foreign_form().message => (words.foreign_form, words.foreign_form_text),
+        403 => (words.not_allowed, words.not_allowed_text),
+        404 => (words.missing, words.missing_text),
+        429 => (words.too_many, words.too_many_text),
+        503 => (words.unavailable, words.unavailable_text),
+        500.. => (words.broken, words.broken_text),
+        _ => (words.refused, words.refused_text),
+    }
+}
+
+/// Keeps the choice of a language, and goes back to where the person was.
+fn choose_language(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let chosen = visit.sent("language").filter(|tag| LANGUAGES.contains(tag)).unwrap_or("en");
+        let here = visit.sent("here").filter(|path| path.is_empty() || is_path(path)).unwrap_or_default();
+        Ok(people::with_language(reply::to(visit, here), &visit.service, chosen))
+    })
+}
+
+/// Whether a text is a path below the console, of nothing but what ours are made of.
+fn is_path(text: &str) -> bool {
+    text.starts_with('/') && text.len() <= 500 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-'))
+}

@@ -1,0 +1,173 @@
+//! Where a member begins: what waits for them, what is coming, and what is to be mended; of all that what they may see.
+
+use askama::Template;
+use jiff::ToSpan as _;
+use serde::Deserialize;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::frame::Frame;
+use super::refusal::Refusal;
+use super::reply;
+use super::screens::{Answering, Group, Page, Screen, way};
+use super::stays::{self, Stay};
+use super::submissions::{self, Submission};
+use super::visit::Visit;
+use super::webhooks::Subscription;
+use super::when;
+use crate::words::fill;
+
+/// The first page.
+pub static SCREEN: Screen = Screen {
+    path: "",
+    icon: "house",
+    title: |words| words.frame.home,
+    group: Group::Today,
+    needs: None,
+    pages: &[Page::get("getConsoleHome", "", home)],
+};
+
+/// Rows of each list here. Of so many arrivals it is asked how far the guest is, one by one.
+const MOST: usize = 8;
+
+#[derive(Template)]
+#[template(path = "console/home.html")]
+struct Home<'v> {
+    frame: Frame<'v>,
+    about: String,
+    waiting: Option<Waiting>,
+    arrivals: Option<Arrivals>,
+    /// Subscriptions whose deliveries fail: where to, what is wrong, the way to it.
+    failing: Vec<(String, String, String)>,
+    /// Steps that lack something: what they are called, what is wrong, the way to it.
+    lacking: Vec<(String, &'static str, Option<String>)>,
+    lacking_more: Option<String>,
+    /// Whether there is any list here.
+    has_work: bool,
+}
+
+/// What waits for staff.
+struct Waiting {
+    rows: Vec<submissions::Row>,
+    all: String,
+    way: String,
+}
+
+/// Who is coming.
+struct Arrivals {
+    rows: Vec<Arrival>,
+    all: String,
+    way: String,
+}
+
+struct Arrival {
+    guest: String,
+    about: String,
+    status: (&'static str, &'static str),
+    so_far: String,
+    way: String,
+}
+
+/// A step, as far as it is to be mended.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Step {
+    id: Uuid,
+    nickname: String,
+    configuration_issue: Option<String>,
+}
+
+/// What there is to see; nothing where it is not for the member.
+fn seen<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(refusal) if matches!(refusal.status, 403 | 404) => Ok(None),
+        Err(refusal) => Err(refusal),
+    }
+}
+
+async fn waiting(visit: &Visit) -> Result<Option<Waiting>, Refusal> {
+    const LIST: &str = "listPrecheckinSubmissions";
+    if !visit.may(LIST) {
+        return Ok(None);
+    }
+    let answer = visit.ask::<Vec<Submission>>(LIST, json!({ "status": "in_review", "limit": MOST })).await;
+    Ok(seen(answer)?.map(|answer| Waiting {
+        rows: answer.data.iter().map(|one| submissions::Row::of(visit, one)).collect(),
+        all: fill(visit.words.begin.waiting_all, &[("count", &answer.total.unwrap_or_default().to_string())]),
+        way: visit.address(submissions::SCREEN.path),
+    }))
+}
+
+async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
+    if !visit.may(stays::LIST) {
+        return Ok(None);
+    }
+    let (from, to) = (when::today(visit).to_string(), when::today(visit).saturating_add(1.days()).to_string());
+    let arguments = json!({ "checkInFrom": from, "checkInTo": to, "status": "confirmed", "limit": 100 });
+    let Some(mut answer) = seen(visit.ask::<Vec<Stay>>(stays::LIST, arguments).await)? else { return Ok(None) };
+    answer.data.sort_by(|one, other| (&one.check_in, one.id).cmp(&(&other.check_in, other.id)));
+    let mut rows = Vec::new();
+    for stay in answer.data.iter().take(MOST) {
+        let Some(submission) = seen(Submission::read(visit, stay.id).await)? else { continue };
+        let row = submissions::Row::of(visit, &submission);
+        let (done, all) = submission.progress();
+        let so_far = [("done", done.to_string()), ("all", all.to_string())];
+        let so_far: Vec<(&str, &str)> = so_far.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        rows.push(Arrival {
+            guest: row.guest,
+            about: row.about,
+            status: row.status,
+            so_far: if all == 0 { String::new() } else { fill(visit.words.stays.so_far, &so_far) },
+            way: visit.address(&format!("/stays/{}", stay.id)),
+        });
+    }
+    let query = [("from-day", from.as_str()), ("to-day", to.as_str()), ("status", "confirmed")];
+    Ok(Some(Arrivals {
+        rows,
+        all: fill(visit.words.begin.arrivals_all, &[("count", &answer.total.unwrap_or_default().to_string())]),
+        way: visit.address_with(stays::SCREEN.path, &query),
+    }))
+}
+
+async fn failing(visit: &Visit) -> Result<Vec<(String, String, String)>, Refusal> {
+    let subscriptions = seen(Subscription::all(visit).await)?.unwrap_or_default();
+    let words = &visit.words.begin;
+    let row = |one: Subscription| {
+        let about = match (&one.disabled_at, one.consecutive_failures) {
+            (Some(_), _) => words.disabled.to_owned(),
+            (None, 0) => return None,
+            (None, count) => fill(words.failures, &[("count", &count.to_string())]),
+        };
+        Some((one.target_url, format!("{} · {about}", one.event), visit.address(&format!("/webhooks/{}", one.id))))
+    };
+    Ok(subscriptions.into_iter().filter_map(row).take(MOST).collect())
+}
+
+fn home(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let words = &visit.words.frame;
+        let title = fill(words.welcome, &[("name", visit.signed_in.name())]);
+        let about = fill(words.welcome_text, &[("organization", &visit.signed_in.organization.settings.name)]);
+        let (waiting, arrivals, failing) = (waiting(visit).await?, arrivals(visit).await?, failing(visit).await?);
+        let steps = if visit.may("listPrecheckSteps") { seen(visit.get::<Vec<Step>>("listPrecheckSteps", json!({})).await)? } else { None };
+        let all: Vec<_> =
+            steps.into_iter().flatten().filter_map(|step| Some((step.id, step.nickname, step.configuration_issue?))).collect();
+        let more = all.len().saturating_sub(MOST);
+        let lacking = all
+            .into_iter()
+            .take(MOST)
+            .map(|(id, nickname, issue)| (nickname, visit.words.begin.issue(&issue), way(visit, "/steps/{id}", &id.to_string())));
+        let page = Home {
+            frame: Frame::new(visit, title),
+            about,
+            has_work: waiting.is_some() || arrivals.is_some(),
+            waiting,
+            arrivals,
+            failing,
+            lacking: lacking.collect(),
+            lacking_more: (more > 0).then(|| fill(visit.words.begin.lacking_more, &[("count", &more.to_string())])),
+        };
+        Ok(reply::of(visit, 200, &page))
+    })
+}

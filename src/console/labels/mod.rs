@@ -1,0 +1,176 @@
+//! What fields are called and what they are for.
+//!
+//! In English the name of a field and the schema's description say it, so a field that is new is there at once; [`fields`] has a better
+//! name for some. Spanish and French are in the tables alone, and a test names what is missing there.
+
+mod fields;
+mod values;
+
+use super::form::{Spec, brief};
+
+/// A field: what it is called in English (nothing where its name says it), Spanish and French, and what it is for in the latter two.
+pub(super) struct Label {
+    pub name: &'static str,
+    pub called: [&'static str; 3],
+    pub about: [&'static str; 2],
+}
+
+/// What a field is called.
+pub fn label(language: &str, name: &str) -> String {
+    let known = find(name).map(|label| label.called[place(language)]).filter(|text| !text.is_empty());
+    known.map_or_else(|| plain(name), str::to_owned)
+}
+
+/// What a field is for.
+pub fn help(language: &str, spec: &Spec) -> String {
+    let own = match language {
+        "es" => find(&spec.name).map(|label| label.about[0]),
+        "fr" => find(&spec.name).map(|label| label.about[1]),
+        _ => None,
+    };
+    own.map_or_else(|| brief(&spec.description), str::to_owned)
+}
+
+/// What a value to choose is called.
+pub fn choice(language: &str, value: &str) -> String {
+    let known = values::VALUES.iter().find(|(known, _)| *known == value).map(|(_, called)| called[place(language)]);
+    known.map_or_else(|| capitalized(&value.replace('_', " ")), str::to_owned)
+}
+
+/// What a rule of a category says, where it is not the schema that says it.
+pub fn rule(language: &str, category: &str) -> Option<&'static str> {
+    let known = values::RULES.iter().find(|(known, _)| *known == category).map(|(_, about)| about);
+    match language {
+        "es" => known.map(|about| about[0]),
+        "fr" => known.map(|about| about[1]),
+        _ => None,
+    }
+}
+
+fn find(name: &str) -> Option<&'static Label> {
+    fields::FIELDS.iter().find(|label| label.name == name)
+}
+
+fn place(language: &str) -> usize {
+    match language {
+        "es" => 1,
+        "fr" => 2,
+        _ => 0,
+    }
+}
+
+/// The name of a field in words: `isChatEnabled` is Chat enabled.
+fn plain(name: &str) -> String {
+    let name = name.strip_suffix("MlTextId").or_else(|| name.strip_suffix("Id")).unwrap_or(name);
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.push(if letter == '_' { ' ' } else { letter.to_ascii_lowercase() });
+    }
+    capitalized(words.strip_prefix("is ").unwrap_or(&words))
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use engine::operation::inline_generator;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::app::app;
+
+    /// What forms are made of.
+    const FORMS: [&str; 9] = [
+        "createPortal",
+        "updatePortal",
+        "createPortalBranding",
+        "updatePortalBranding",
+        "createPrecheckStep",
+        "updatePrecheckStep",
+        "createPortalManual",
+        "updatePortalManual",
+        "createPortalManualCategory",
+    ];
+    /// What is said by other means than a form.
+    const UNSHOWN: [&str; 12] = [
+        "id",
+        "data",
+        "expectedUpdatedAt",
+        "questions",
+        "options",
+        "conditions",
+        "kind",
+        "textMlTextId",
+        "nameMlTextId",
+        "optionId",
+        "questionIndex",
+        "optionIndex",
+    ];
+
+    /// The names of fields in a schema, and the values there are to choose from.
+    fn collect(schema: &Value, names: &mut BTreeSet<String>, values: &mut BTreeSet<String>) {
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            if field["deprecated"] != true && field.get("const").is_none() {
+                names.insert(name.clone());
+                if name != "questions" {
+                    collect(field, names, values);
+                }
+            }
+        }
+        values.extend(schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned));
+        collect_each(&schema["items"], names, values);
+        for shapes in ["anyOf", "oneOf"] {
+            schema[shapes].as_array().into_iter().flatten().for_each(|shape| collect(shape, names, values));
+        }
+    }
+
+    fn collect_each(items: &Value, names: &mut BTreeSet<String>, values: &mut BTreeSet<String>) {
+        if items.is_object() {
+            collect(items, names, values);
+        }
+    }
+
+    #[test]
+    fn fields_and_values_are_called_something_in_spanish_and_french() {
+        let (mut names, mut values) = (BTreeSet::new(), BTreeSet::new());
+        for form in FORMS {
+            let schema = app().operation(form).unwrap().input_schema(&mut inline_generator());
+            collect(&schema, &mut names, &mut values);
+        }
+        let lacks_name = |name: &&String| !UNSHOWN.contains(&name.as_str()) && find(name).is_none();
+        let names: Vec<_> = names.iter().filter(lacks_name).collect();
+        let values: Vec<_> = values.iter().filter(|value| !super::values::VALUES.iter().any(|(known, _)| known == value)).collect();
+        assert!(names.is_empty() && values.is_empty(), "fields without a name: {names:?}; values: {values:?}");
+    }
+
+    #[test]
+    fn what_is_said_is_said() {
+        for label in fields::FIELDS {
+            let [_, spanish, french] = label.called;
+            assert!(!spanish.is_empty() && !french.is_empty(), "{} is not called anything", label.name);
+            assert!(label.about.iter().all(|text| text.is_empty() || text.ends_with('.')), "{}", label.name);
+        }
+        let names: BTreeSet<_> = fields::FIELDS.iter().map(|label| label.name).collect();
+        assert_eq!(names.len(), fields::FIELDS.len());
+    }
+
+    #[test]
+    fn a_name_says_what_it_is() {
+        for (name, expected) in [
+            ("isChatEnabled", "Chat enabled"),
+            ("supportPhone", "Support phone"),
+            ("guestDescriptionMlTextId", "Guest description"),
+            ("x", "X"),
+        ] {
+            assert_eq!(plain(name), expected);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Values to choose from, in English, Spanish and French.
+
+#[rustfmt::skip]
+pub(super) static VALUES: &[(&str, [&str; 3])] = &[
+    ("whatsapp", ["WhatsApp", "WhatsApp", "WhatsApp"]),
+    ("text", ["Text", "Texto", "Texte"]),
+    ("phone", ["Phone call", "Llamada", "Appel"]),
+    ("uber", ["Uber", "Uber", "Uber"]),
+    ("report_an_issue", ["Report an issue", "Avisar de un problema", "Signaler un problème"]),
+    ("find_parking", ["Find parking", "Buscar aparcamiento", "Trouver un parking"]),
+    ("find_parking_justpark", ["Find parking with JustPark", "Buscar aparcamiento con JustPark", "Trouver un parking avec JustPark"]),
+    ("rent_baby_gear", ["Rent baby gear", "Alquilar artículos de bebé", "Louer du matériel pour bébé"]),
+    // Types of steps.
+    ("your_details", ["Guest details", "Datos del huésped", "Coordonnées du voyageur"]),
+    ("identity_check", ["Identity check", "Verificación de identidad", "Vérification d’identité"]),
+    ("background_check", ["Background check", "Comprobación de antecedentes", "Contrôle des antécédents"]),
+    ("other_guests", ["Other guests", "Otros huéspedes", "Autres voyageurs"]),
+    ("authority_reporting", ["Report to the authorities", "Parte a las autoridades", "Déclaration aux autorités"]),
+    ("additional_questions", ["Questions", "Preguntas", "Questions"]),
+    ("document_upload", ["Documents to upload", "Documentos que subir", "Documents à envoyer"]),
+    ("agreement", ["Agreement", "Acuerdo", "Contrat"]),
+    ("mandatory_fee", ["Mandatory fee", "Tasa obligatoria", "Frais obligatoires"]),
+    ("damage_deposit", ["Damage deposit", "Fianza", "Caution"]),
+    ("screen_and_protect", ["Screen and protect", "Filtro y protección", "Contrôle et protection"]),
+    ("main", ["General", "General", "Général"]),
+    // Steps.
+    ("per_night", ["Per night", "Por noche", "Par nuit"]),
+    ("per_stay", ["Per stay", "Por estancia", "Par séjour"]),
+    ("template", ["Template", "Plantilla", "Modèle"]),
+    ("esign_a", ["E-signature, first provider", "Firma electrónica, primer proveedor", "Signature électronique, premier prestataire"]),
+    ("esign_b", ["E-signature, second provider", "Firma electrónica, segundo proveedor", "Signature électronique, second prestataire"]),
+    ("all_except_selected", ["All but the selected ones", "Todos menos los elegidos", "Tous sauf ceux choisis"]),
+    ("only_selected", ["Only the selected ones", "Solo los elegidos", "Seulement ceux choisis"]),
+    ("ignore", ["Ignore", "Ignorar", "Ignorer"]),
+    ("review", ["Send to the team", "Pasar al equipo", "Transmettre à l’équipe"]),
+    ("fail", ["Let the guest try again once", "Permitir un nuevo intento", "Permettre un nouvel essai"]),
+    ("single_select", ["One of several", "Una de varias", "Une parmi plusieurs"]),
+    ("multi_select", ["Several of them", "Varias a la vez", "Plusieurs à la fois"]),
+    ("yes_no", ["Yes or no", "Sí o no", "Oui ou non"]),
+    ("free_form_input", ["A text", "Un texto", "Un texte"]),
+    ("yes", ["Yes", "Sí", "Oui"]),
+    ("no", ["No", "No", "Non"]),
+    // Manuals.
+    ("multi_lingual_text", ["The text", "El texto", "Le texte"]),
+    ("pms_variable", ["A custom field of the flat", "Un campo propio del alojamiento", "Un champ personnalisé du logement"]),
+    ("relative_date", ["Moment of the stay", "Momento de la estancia", "Moment du séjour"]),
+    ("seasonal", ["Season", "Temporada", "Saison"]),
+    ("length_of_stay", ["Length of stay", "Duración de la estancia", "Durée du séjour"]),
+    ("booking_source", ["Booking channel", "Canal de reserva", "Canal de réservation"]),
+    ("verification_status", ["Identity of the guest", "Identidad del huésped", "Identité du voyageur"]),
+    ("before_check_in", ["Before check-in", "Antes de la llegada", "Avant l’arrivée"]),
+    ("after_check_in", ["After check-in", "Después de la llegada", "Après l’arrivée"]),
+    ("before_check_out", ["Before check-out", "Antes de la salida", "Avant le départ"]),
+    ("after_check_out", ["After check-out", "Después de la salida", "Après le départ"]),
+    ("check_in_time", ["At check-in", "A la llegada", "À l’arrivée"]),
+    ("check_out_time", ["At check-out", "A la salida", "Au départ"]),
+    ("day", ["Days", "Días", "Jours"]),
+    ("hour", ["Hours", "Horas", "Heures"]),
+    ("unverified", ["Not verified", "Sin verificar", "Non vérifiée"]),
+    ("pending", ["Pending", "Pendiente", "En attente"]),
+    ("verified", ["Verified", "Verificada", "Vérifiée"]),
+    ("failed", ["Failed", "Fallida", "Échouée"]),
+];
+
+/// What rules say, in Spanish and French; in English it is the schema that says it.
+#[rustfmt::skip]
+pub(super) static RULES: &[(&str, [&str; 2])] = &[
+    ("relative_date", ["Se muestra desde un momento de la estancia hasta otro; el lado que falta queda abierto.", "Affiché d’un moment du séjour à un autre ; un côté laissé vide reste ouvert."]),
+    ("seasonal", ["Se muestra a estancias con alguna noche en una temporada.", "Affiché aux séjours dont une nuit tombe dans une saison."]),
+    ("length_of_stay", ["Se muestra a estancias de tantas noches, con ambos límites incluidos.", "Affiché aux séjours d’autant de nuits, les deux limites comprises."]),
+    ("booking_source", ["Se muestra a estancias reservadas por ciertos canales.", "Affiché aux séjours réservés par certains canaux."]),
+    ("verification_status", ["Se muestra mientras la identidad del huésped esté así de verificada.", "Affiché tant que l’identité du voyageur est ainsi vérifiée."]),
+];

@@ -1,0 +1,270 @@
+//! House manuals: the list, the form with its text as it will look, its cover, when guests see it.
+
+mod sentence;
+mod visibility;
+
+use std::collections::HashMap;
+
+use askama::Template;
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::assign::{Entity, Use};
+use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
+use super::frame::{Done, Frame};
+use super::paging::Paging;
+use super::reply;
+use super::screens::{Answering, Group, Page, Screen};
+use super::texts::texts;
+use super::visit::Visit;
+use crate::guest::markdown_to_html;
+use crate::page::icon;
+
+/// The screen.
+pub static SCREEN: Screen = Screen {
+    path: "/manuals",
+    icon: "book-open",
+    title: |words| words.manuals.manuals,
+    group: Group::Setup,
+    needs: Some("listPortalManuals"),
+    pages: &[
+        Page::get("getManualsScreen", "/manuals", list),
+        Page::get("getNewManualScreen", "/manuals/new", new),
+        Page::post("createManualOnScreen", "/manuals/new", create),
+        Page::get("getManualScreen", "/manuals/{id}", show),
+        Page::post("updateManualOnScreen", "/manuals/{id}", save),
+        Page::get("getManualIconScreen", "/manuals/{id}/icon", icons),
+        Page::post("updateManualIconOnScreen", "/manuals/{id}/icon", choose_icon),
+        Page::get("getVisibilityScreen", "/manuals/{id}/visibility", visibility::show),
+        Page::post("updateVisibilityOnScreen", "/manuals/{id}/visibility", visibility::save),
+        Page::post("renderOnScreen", "/rendered", rendered),
+    ],
+};
+
+static MANUAL: Resource = Resource {
+    create: "createPortalManual",
+    read: "getPortalManual",
+    stored,
+    update: "updatePortalManual",
+    layout: &Layout {
+        create: &["nickname", "title", "description", "manualCategoryId"],
+        sections: &[
+            Section { title: |words| words.forms.basics, fields: &["nickname", "isActive", "manualCategoryId", "internalDescription"] },
+            Section {
+                title: |words| words.manuals.read,
+                fields: &["titleId", "title", "descriptionId", "description", "displayMode", "customFieldId", "videoUrl"],
+            },
+            Section { title: |words| words.manuals.cover, fields: &["iconName", "imageUrl", "imageId"] },
+        ],
+        elsewhere: &["visibilityRules"],
+        markdown: &["descriptionId", "description"],
+    },
+};
+
+/// A manual as the list has it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    id: Uuid,
+    nickname: String,
+    is_active: bool,
+    manual_category_id: Option<Uuid>,
+    title_id: Option<Uuid>,
+    icon_name: Option<String>,
+    visibility_rules: Vec<Value>,
+}
+
+/// A category, as far as it stands beside a manual.
+#[derive(Debug, Deserialize)]
+struct Category {
+    id: Uuid,
+    title: Option<String>,
+}
+
+/// A manual as it is shown in the list.
+struct Line {
+    way: String,
+    icon: String,
+    nickname: String,
+    title: Option<String>,
+    category: Option<String>,
+    is_active: bool,
+    when: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/manuals.html")]
+struct List<'v> {
+    frame: Frame<'v>,
+    query: String,
+    path: String,
+    lines: Vec<Line>,
+    paging: Paging,
+    new: Option<String>,
+}
+
+fn list(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let query = visit.asks("search").unwrap_or_default().to_owned();
+        let arguments = if query.is_empty() { json!({}) } else { json!({ "search": query }) };
+        let rows: Vec<Row> = visit.get("listPortalManuals", arguments).await?;
+        let paging = Paging::of(visit, "/manuals", rows.len());
+        let rows = paging.cut(rows);
+        let titles = texts(visit, rows.iter().filter_map(|row| row.title_id)).await;
+        let categories: Vec<Category> =
+            visit.get("listPortalManualCategories", json!({ "language": visit.language })).await.unwrap_or_default();
+        let categories: HashMap<Uuid, Option<String>> = categories.into_iter().map(|category| (category.id, category.title)).collect();
+        let line = |row: Row| Line {
+            way: visit.address(&format!("/manuals/{}", row.id)),
+            icon: row.icon_name.as_deref().map(icon).filter(|svg| !svg.is_empty()).unwrap_or_else(|| icon("file-text")),
+            title: row.title_id.and_then(|id| titles.get(&id).cloned()),
+            category: row.manual_category_id.and_then(|id| categories.get(&id).cloned().flatten()),
+            is_active: row.is_active,
+            when: sentence::said(&row.visibility_rules, visit),
+            nickname: row.nickname,
+        };
+        let lines = rows.into_iter().map(line).collect();
+        let new = visit.may(MANUAL.create).then(|| visit.address("/manuals/new"));
+        let frame = Frame::new(visit, visit.words.manuals.manuals);
+        Ok(reply::of(visit, 200, &List { frame, query, path: visit.address("/manuals"), lines, paging, new }))
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/manual.html")]
+struct Shown<'v> {
+    frame: Frame<'v>,
+    form: FormView,
+    used: Option<Use>,
+    /// When guests see it, and where that is changed.
+    when: Option<(String, String)>,
+    /// The icon on its cover, and where another is looked for.
+    icon: Option<(String, String)>,
+}
+
+async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
+    let status = form.status;
+    let text = |stored: &Stored, field: &str| stored.value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let title = stored.map_or_else(|| visit.words.manuals.new.to_owned(), |stored| text(stored, "nickname"));
+    let frame = Frame::new(visit, title).below(visit, visit.words.manuals.manuals, "/manuals");
+    let (mut used, mut when, mut cover) = (None, None, None);
+    if let Some(stored) = stored {
+        used = Use::of(visit, Entity::Manual, stored.id).await;
+        let rules = stored.value.get("visibilityRules").and_then(Value::as_array).cloned().unwrap_or_default();
+        when = Some((sentence::said(&rules, visit), visit.address(&format!("/manuals/{}/visibility", stored.id))));
+        cover = Some((icon(&text(stored, "iconName")), visit.address(&format!("/manuals/{}/icon", stored.id))));
+    }
+    reply::of(visit, status, &Shown { frame, form, used, when, icon: cover })
+}
+
+fn new(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let form = create_form(visit, &MANUAL, visit.address("/manuals/new")).await?;
+        Ok(page(visit, None, form).await)
+    })
+}
+
+fn create(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        match created(visit, &MANUAL, visit.address("/manuals/new")).await? {
+            Outcome::Done(made) => Ok(reply::done(visit, &format!("/manuals/{}", made["id"].as_str().unwrap_or_default()), Done::Created)),
+            Outcome::Again(form) => Ok(page(visit, None, *form).await),
+        }
+    })
+}
+
+fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
+    Box::pin(async move { visit.get::<Value>("getPortalManual", json!({ "id": id })).await.map(|value| Stored::of(id, value)) })
+}
+
+fn show(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let stored = stored(visit, visit.named("id")?).await?;
+        let form = edit_form(visit, &MANUAL, &stored, visit.address(&visit.path)).await?;
+        Ok(page(visit, Some(&stored), form).await)
+    })
+}
+
+fn save(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let id = visit.named("id")?;
+        let before = stored(visit, id).await?;
+        match saved(visit, &MANUAL, id, visit.address(&visit.path)).await? {
+            Outcome::Done(is_changed) => Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged })),
+            Outcome::Again(form) => Ok(page(visit, Some(&before), *form).await),
+        }
+    })
+}
+
+/// A text as guests will see it.
+fn rendered(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move { Ok(markdown_to_html(visit.sent("text").unwrap_or_default()).unwrap_or_default().into_response()) })
+}
+
+/// What a search for icons found.
+#[derive(Debug, Deserialize)]
+struct Icons {
+    items: Vec<Icon>,
+    total: usize,
+}
+
+#[derive(Debug, Deserialize)]
+struct Icon {
+    name: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/icons.html")]
+struct IconsPage<'v> {
+    frame: Frame<'v>,
+    action: String,
+    query: String,
+    /// Each with its drawing.
+    icons: Vec<(String, String)>,
+    total: usize,
+    problem: Option<String>,
+    may_change: bool,
+}
+
+/// Icons that are shown at once.
+const MOST_ICONS: usize = 100;
+
+async fn icons_page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response, super::refusal::Refusal> {
+    let stored = stored(visit, visit.named("id")?).await?;
+    let query = visit.asks("query").unwrap_or_default().to_owned();
+    let mut arguments = json!({ "limit": MOST_ICONS });
+    if !query.is_empty() {
+        arguments["query"] = query.as_str().into();
+    }
+    let found: Icons = visit.get("searchCoverIcons", arguments).await?;
+    let nickname = stored.value.get("nickname").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let frame = Frame::new(visit, visit.words.manuals.icon).below(visit, visit.words.manuals.manuals, "/manuals");
+    let page = IconsPage {
+        frame: frame.below(visit, nickname, &format!("/manuals/{}", stored.id)),
+        action: visit.address(&visit.path),
+        query,
+        icons: found.items.into_iter().map(|found| (icon(&found.name), found.name)).collect(),
+        total: found.total,
+        problem: problem.as_ref().map(|(_, text)| text.clone()),
+        may_change: visit.may(MANUAL.update),
+    };
+    Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))
+}
+
+fn icons(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move { icons_page(visit, None).await })
+}
+
+fn choose_icon(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let id = visit.named("id")?;
+        let name = visit.sent("iconName").unwrap_or_default();
+        let name = if name.is_empty() { Value::Null } else { json!(name) };
+        match visit.get::<Value>(MANUAL.update, json!({ "id": id, "data": { "iconName": name } })).await {
+            Ok(_) => Ok(reply::done(visit, &format!("/manuals/{id}"), Done::Saved)),
+            Err(refusal) => icons_page(visit, Some((refusal.status, refusal.message))).await,
+        }
+    })
+}

@@ -1,0 +1,76 @@
+//! When guests see a manual, as sentences: one a rule.
+
+use serde_json::Value;
+
+use crate::console::labels;
+use crate::console::visit::Visit;
+use crate::words::fill;
+
+/// When guests see a manual with these rules.
+pub fn said(rules: &[Value], visit: &Visit) -> String {
+    if rules.is_empty() {
+        return visit.words.manuals.always.to_owned();
+    }
+    rules.iter().map(|rule| of_rule(rule, visit)).collect::<Vec<_>>().join(" ")
+}
+
+fn of_rule(rule: &Value, visit: &Visit) -> String {
+    let words = &visit.words.manuals;
+    let listed = |field: &str| -> String {
+        let items = rule[field].as_array().into_iter().flatten().filter_map(Value::as_str);
+        items.map(|item| labels::choice(visit.language, item)).collect::<Vec<_>>().join(", ")
+    };
+    let plain = |field: &str| rule[field].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+    match rule["ruleCategory"].as_str().unwrap_or_default() {
+        "relative_date" => {
+            let from = moment(rule, ["startDateRelativeType", "daysBefore", "daysBeforeTimeUnit"], visit);
+            let until = moment(rule, ["endDateRelativeType", "daysAfter", "daysAfterTimeUnit"], visit);
+            match (from, until) {
+                (Some(from), Some(until)) => fill(words.from_until, &[("from", &from), ("until", &until)]),
+                (Some(from), None) => fill(words.from, &[("from", &from)]),
+                (None, Some(until)) => fill(words.until, &[("until", &until)]),
+                (None, None) => String::new(),
+            }
+        }
+        "seasonal" => {
+            let window = |window: &Value| {
+                let day = |field: &str| {
+                    let day = window[field].as_str().unwrap_or_default();
+                    day.parse().map_or_else(|_| day.to_owned(), |day| visit.dates().day(day))
+                };
+                format!("{} – {}", day("startDate"), day("endDate"))
+            };
+            let windows: Vec<String> = rule["seasonalWindows"].as_array().into_iter().flatten().map(window).collect();
+            fill(words.seasons, &[("windows", &windows.join(", "))])
+        }
+        "length_of_stay" => {
+            let number = |field: &str| rule[field].as_u64().map(|number| number.to_string());
+            match (number("lengthOfStayFromDays"), number("lengthOfStayToDays")) {
+                (Some(from), Some(to)) => fill(words.nights_between, &[("from", &from), ("to", &to)]),
+                (Some(from), None) => fill(words.nights_from, &[("from", &from)]),
+                (None, Some(to)) => fill(words.nights_to, &[("to", &to)]),
+                (None, None) => String::new(),
+            }
+        }
+        "booking_source" if rule["sourceRuleType"] == "only_selected" => {
+            fill(words.only_by, &[("channels", &plain("includedBookingSources"))])
+        }
+        "booking_source" => fill(words.not_by, &[("channels", &plain("excludedBookingSources"))]),
+        "verification_status" => fill(words.verified, &[("statuses", &listed("verificationStatuses"))]),
+        other => other.to_owned(),
+    }
+}
+
+/// A moment of the stay: its anchor, how far away and in which unit; nothing where that side is open.
+fn moment(rule: &Value, [anchor, number, unit]: [&str; 3], visit: &Visit) -> Option<String> {
+    let words = &visit.words.manuals;
+    let anchor = rule[anchor].as_str()?;
+    let event = if anchor.contains("check_in") { words.check_in } else { words.check_out };
+    let count = rule[number].as_u64().unwrap_or(0);
+    if anchor.ends_with("_time") || count == 0 {
+        return Some(event.to_owned());
+    }
+    let unit = if rule[unit] == "hour" { words.hours } else { words.days };
+    let way = if anchor.starts_with("before") { words.before } else { words.after };
+    Some(fill(way, &[("count", &count.to_string()), ("unit", unit), ("event", event)]))
+}

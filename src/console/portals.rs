@@ -1,0 +1,192 @@
+//! Portals: the list, the form with the guest's page beside it, where one is used.
+
+use askama::Template;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::assign::{Entity, Use};
+use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
+use super::frame::{Done, Frame};
+use super::paging::Paging;
+use super::preview::Preview;
+use super::reply;
+use super::screens::{Answering, Group, Page, Screen};
+use super::visit::Visit;
+
+/// The screen.
+pub static SCREEN: Screen = Screen {
+    path: "/portals",
+    icon: "smartphone",
+    title: |words| words.portals.portals,
+    group: Group::Setup,
+    needs: Some("listPortals"),
+    pages: &[
+        Page::get("getPortalsScreen", "/portals", list),
+        Page::get("getNewPortalScreen", "/portals/new", new),
+        Page::post("createPortalOnScreen", "/portals/new", create),
+        Page::get("getPortalScreen", "/portals/{id}", show),
+        Page::post("updatePortalOnScreen", "/portals/{id}", save),
+        Page::post("previewPortalOnScreen", "/portals/{id}/preview", preview),
+    ],
+};
+
+static PORTAL: Resource = Resource {
+    create: "createPortal",
+    read: "getPortal",
+    stored,
+    update: "updatePortal",
+    layout: &Layout {
+        create: &["name"],
+        sections: &[
+            Section { title: |words| words.forms.basics, fields: &["name", "isDefault", "brandingId"] },
+            Section {
+                title: |words| words.portals.contact,
+                fields: &[
+                    "communicationMethod",
+                    "supportWhatsapp",
+                    "supportPhone",
+                    "supportTextPhone",
+                    "supportEmail",
+                    "supportNotes",
+                    "isChatEnabled",
+                    "isTicketingEnabled",
+                ],
+            },
+            Section {
+                title: |words| words.portals.precheckin,
+                fields: &[
+                    "isPrecheckinEnabled",
+                    "precheckinPromptMessage",
+                    "isPrecheckOrderAutomatic",
+                    "isManualReviewEnabled",
+                    "isConfettiEnabled",
+                ],
+            },
+            Section {
+                title: |words| words.portals.offer,
+                fields: &["isSpecialOfferActive", "specialOfferTitle", "specialOfferType", "specialOfferCtaText", "specialOfferUrl"],
+            },
+            Section {
+                title: |words| words.portals.during,
+                fields: &[
+                    "excludedQuickAccessTypes",
+                    "isUnlockHintShown",
+                    "isWalletPassEnabled",
+                    "isReviewRequestCheckinEnabled",
+                    "isReviewRequestCheckoutEnabled",
+                    "isCartAbandonmentEnabled",
+                ],
+            },
+        ],
+        elsewhere: &[],
+        markdown: &[],
+    },
+};
+
+/// A portal as the list has it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    pub id: Uuid,
+    pub name: Option<String>,
+    pub is_default: bool,
+    pub support_email: Option<String>,
+    pub branding_id: Option<Uuid>,
+}
+
+impl Row {
+    /// What it is called: old ones may have no name.
+    pub fn called(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.id.to_string())
+    }
+}
+
+#[derive(Template)]
+#[template(path = "console/portals.html")]
+struct List<'v> {
+    frame: Frame<'v>,
+    rows: Vec<(Row, String)>,
+    paging: Paging,
+    new: Option<String>,
+}
+
+fn list(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let mut rows: Vec<Row> = visit.get("listPortals", json!({})).await?;
+        rows.sort_by_cached_key(|row| (!row.is_default, row.called().to_lowercase()));
+        let paging = Paging::of(visit, "/portals", rows.len());
+        let rows =
+            paging.cut(rows).into_iter().map(|row| (visit.address(&format!("/portals/{}", row.id)), row)).map(|(way, row)| (row, way));
+        let new = visit.may(PORTAL.create).then(|| visit.address("/portals/new"));
+        let page = List { frame: Frame::new(visit, visit.words.portals.portals), rows: rows.collect(), paging, new };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/portal.html")]
+struct Shown<'v> {
+    frame: Frame<'v>,
+    form: FormView,
+    preview: Option<Preview>,
+    used: Option<Use>,
+}
+
+async fn page(visit: &Visit, id: Option<Uuid>, title: String, form: FormView) -> Response {
+    let status = form.status;
+    let frame = Frame::new(visit, title).below(visit, visit.words.portals.portals, "/portals");
+    let (preview, used) = match id {
+        Some(id) => (Preview::of(visit, &format!("/portals/{id}/preview")), Use::of(visit, Entity::Portal, id).await),
+        None => (None, None),
+    };
+    reply::of(visit, status, &Shown { frame, form, preview, used })
+}
+
+fn new(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let form = create_form(visit, &PORTAL, visit.address("/portals/new")).await?;
+        Ok(page(visit, None, visit.words.portals.new.to_owned(), form).await)
+    })
+}
+
+fn create(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        match created(visit, &PORTAL, visit.address("/portals/new")).await? {
+            Outcome::Done(made) => Ok(reply::done(visit, &format!("/portals/{}", made["id"].as_str().unwrap_or_default()), Done::Created)),
+            Outcome::Again(form) => Ok(page(visit, None, visit.words.portals.new.to_owned(), *form).await),
+        }
+    })
+}
+
+fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
+    Box::pin(async move { visit.get::<Value>("getPortal", json!({ "id": id })).await.map(|value| Stored::of(id, value)) })
+}
+
+fn title(stored: &Stored) -> String {
+    stored.value.get("name").and_then(Value::as_str).map_or_else(|| stored.id.to_string(), str::to_owned)
+}
+
+fn show(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let stored = stored(visit, visit.named("id")?).await?;
+        let form = edit_form(visit, &PORTAL, &stored, visit.address(&visit.path)).await?;
+        Ok(page(visit, Some(stored.id), title(&stored), form).await)
+    })
+}
+
+fn save(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let id = visit.named("id")?;
+        let before = stored(visit, id).await?;
+        match saved(visit, &PORTAL, id, visit.address(&visit.path)).await? {
+            Outcome::Done(is_changed) => Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged })),
+            Outcome::Again(form) => Ok(page(visit, Some(id), title(&before), *form).await),
+        }
+    })
+}
+
+fn preview(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move { super::preview::open(visit, visit.named("id")?).await })
+}

@@ -1,0 +1,120 @@
+//! Who gets into the console, and what becomes of a form that is sent.
+//!
+//! A page is for whoever is signed in; everybody else signs in first and comes back. A form carries the token of its session. One that was
+//! typed into while the session ended is not lost ([`kept`]): it comes back filled in, and changes nothing until it is sent again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::Response;
+use axum::routing::{MethodFilter, MethodRouter, any, on};
+use engine::access::Credential;
+use engine::pipeline::{Requester, Service};
+use engine::surface::{PathParams, note, query, readable, request_id};
+use http::Method;
+
+use super::refusal::Refusal;
+use super::screens::{Page, SCREENS, Screen};
+use super::visit::{BASE, Fields, Parts, Visit, first};
+use super::{frame, kept, reply};
+use crate::people::{self, Bounds};
+
+/// The greatest form: a long text, each character of it three bytes.
+const BOUNDS: Bounds = Bounds { bytes: 1 << 20, fields: 5_000 };
+
+type Server = State<Arc<Service>>;
+
+/// The routes of the chapter.
+pub(super) fn routes(service: &Arc<Service>) -> Router {
+    let mut by_path: BTreeMap<&str, MethodRouter<Arc<Service>>> = BTreeMap::new();
+    for screen in SCREENS {
+        for page in screen.pages {
+            let filter = MethodFilter::try_from(page.method.clone()).unwrap_or(MethodFilter::GET);
+            let answer = move |state: Server, params: PathParams, request: HttpRequest| enter(screen, page, state, params, request);
+            let known = by_path.remove(page.path).unwrap_or_default();
+            by_path.insert(page.path, known.merge(on(filter, answer)));
+        }
+    }
+    let routes = by_path.into_iter().fold(Router::new(), |routes, (path, methods)| {
+        // What is sent by another method is not there.
+        routes.route(&format!("{BASE}{path}"), methods.fallback(lost))
+    });
+    routes.route(&format!("{BASE}/"), any(lost)).route(&format!("{BASE}/{{*rest}}"), any(lost)).with_state(service.clone())
+}
+
+async fn enter(screen: &'static Screen, page: &'static Page, State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+    let (parts, body) = request.into_parts();
+    let id = request_id(&parts);
+    let fields = if page.method == Method::POST { people::read_form_within(BOUNDS, &parts.headers, body).await } else { None };
+    let is_form = page.method != Method::POST || fields.is_some();
+    let fields: Fields = fields.unwrap_or_default().into_iter().map(|(name, value)| (name, plain(&value))).collect();
+    let asked_for = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let signed_in = match people::signed_in(&service, &parts.headers).await {
+        Ok(signed_in) => signed_in,
+        Err(error) => return reply::unavailable(&service, &parts.headers, id, &error),
+    };
+    let Some(signed_in) = signed_in else {
+        let is_typed = page.method == Method::POST && kept::is_from_here(&service, &parts.headers);
+        let response =
+            if is_typed { kept::page(&service, &parts.headers, &asked_for, &fields) } else { people::sign_in_first(&service, &asked_for) };
+        return noted(response, page.name, None);
+    };
+    let is_own = first(&fields, "form").is_some_and(|form| signed_in.is_own_form(form));
+    let is_kept = !is_own && kept::is_kept(&fields) && kept::is_from_here(&service, &parts.headers);
+    let params = readable(params);
+    let is_there = params.is_some();
+    let params = params.iter().flat_map(|params| params.iter()).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default().to_owned();
+    let requester = Requester { organization: Some(signed_in.organization.id), credential: Credential::Member(signed_in.member_id) };
+    let query = query(&parts);
+    let visit =
+        Visit::new(Parts { service, id, signed_in, screen, path, headers: parts.headers, fields, query, params, may_write: is_own });
+    let answer = if !is_there {
+        Err(Refusal::missing())
+    } else if page.method == Method::POST && !is_form {
+        Err(Refusal { status: 400, ..Refusal::default() })
+    } else if page.method == Method::POST && !is_own && !is_kept {
+        Err(Refusal::foreign_form())
+    } else {
+        (page.run)(&visit).await
+    };
+    noted(answer.unwrap_or_else(|refusal| frame::refusal(&visit, &refusal)), page.name, Some(requester))
+}
+
+/// What was typed: a browser ends lines with CR LF, which is the form's doing.
+fn plain(value: &str) -> String {
+    value.replace("\r\n", "\n")
+}
+
+/// Whatever else is asked for, in whatever way.
+async fn lost(State(service): Server, request: HttpRequest) -> Response {
+    let (parts, _) = request.into_parts();
+    let id = request_id(&parts);
+    let asked_for = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let signed_in = match people::signed_in(&service, &parts.headers).await {
+        Ok(Some(signed_in)) => signed_in,
+        Ok(None) => return noted(people::sign_in_first(&service, &asked_for), "getConsolePage", None),
+        Err(error) => return reply::unavailable(&service, &parts.headers, id, &error),
+    };
+    let requester = Requester { organization: Some(signed_in.organization.id), credential: Credential::Member(signed_in.member_id) };
+    let visit = Visit::new(Parts {
+        service,
+        id,
+        signed_in,
+        screen: &frame::SCREEN,
+        path: String::new(),
+        headers: parts.headers,
+        fields: Fields::new(),
+        query: Fields::new(),
+        params: Fields::new(),
+        may_write: false,
+    });
+    noted(frame::refusal(&visit, &Refusal::missing()), "getConsolePage", Some(requester))
+}
+
+fn noted(mut response: Response, name: &'static str, requester: Option<Requester>) -> Response {
+    note(&mut response, name, requester);
+    response
+}

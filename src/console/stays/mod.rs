@@ -1,0 +1,162 @@
+//! Stays: found by guest, flat, day and status; one of them, its page as the guest sees it, and why.
+
+mod one;
+mod why;
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+use jiff::ToSpan as _;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::flats::{self, Wanted};
+use super::frame::Frame;
+use super::paging::{Paging, ROWS};
+use super::reply;
+use super::screens::{Answering, Group, Page, Screen};
+use super::visit::Visit;
+use super::when;
+
+/// The screen.
+pub static SCREEN: Screen = Screen {
+    path: "/stays",
+    icon: "bed-double",
+    title: |words| words.stays.stays,
+    group: Group::Today,
+    needs: Some(LIST),
+    pages: &[
+        Page::get("getStaysScreen", "/stays", list),
+        Page::get("getStayScreen", "/stays/{id}", one::show),
+        Page::post("previewStayOnScreen", "/stays/{id}/preview", one::preview),
+        Page::get("getWhyScreen", "/stays/{id}/why", why::show),
+    ],
+};
+
+pub const LIST: &str = "listReservations";
+
+/// What stays are found by, as the form sends it.
+const FILTERS: [&str; 6] = ["query", "flat", "propertyId", "from-day", "to-day", "status"];
+const STATUSES: [&str; 3] = ["confirmed", "tentative", "cancelled"];
+
+/// A stay, as it is answered.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stay {
+    pub id: Uuid,
+    pub property_id: Option<Uuid>,
+    pub status: String,
+    pub check_in: String,
+    pub check_out: String,
+    channel: String,
+    booked_at: String,
+    guest: Guest,
+    adults: Option<u32>,
+    children: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Guest {
+    first_name: Option<String>,
+    last_name: Option<String>,
+    email: Option<String>,
+    phone: Option<String>,
+    language: Option<String>,
+}
+
+impl Stay {
+    /// What its guest is called.
+    pub fn called(&self, visit: &Visit) -> String {
+        let names = [&self.guest.first_name, &self.guest.last_name].into_iter().flatten().map(|name| name.trim());
+        let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+        if names.is_empty() { visit.words.submissions.unknown_guest.to_owned() } else { names.join(" ") }
+    }
+}
+
+struct Row {
+    guest: String,
+    flat: String,
+    dates: String,
+    status: (&'static str, &'static str),
+    way: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/stays.html")]
+struct List<'v> {
+    frame: Frame<'v>,
+    path: String,
+    query: String,
+    from: String,
+    to: String,
+    statuses: Vec<(&'static str, &'static str, bool)>,
+    flat: Wanted,
+    /// Whether nothing was asked for, and what is near is shown.
+    is_near: bool,
+    problem: Option<String>,
+    rows: Vec<Row>,
+    paging: Paging,
+}
+
+fn list(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let words = visit.words;
+        let is_near = !visit.query.iter().any(|(name, _)| FILTERS.contains(&name.as_str()));
+        let asked = |name: &str| visit.asks(name).unwrap_or_default().trim().to_owned();
+        let (from, to) = if is_near {
+            let today = when::today(visit);
+            (today.to_string(), today.saturating_add(6.days()).to_string())
+        } else {
+            (asked("from-day"), asked("to-day"))
+        };
+        let (query, status) = (asked("query"), asked("status"));
+        let flat = Wanted::of(visit, SCREEN.path).await?;
+        let said = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
+        let arguments = json!({
+            "limit": ROWS, "offset": Paging::offset(visit), "query": said(&query), "propertyId": flat.id,
+            "checkInFrom": said(&from), "checkInTo": said(&to), "status": said(&status),
+        });
+        let answer = if flat.is_open() { None } else { Some(visit.ask::<Vec<Stay>>(LIST, arguments).await) };
+        let (mut found, total, problem) = match answer {
+            None => (Vec::new(), 0, None),
+            Some(Ok(answer)) => (answer.data, answer.total.unwrap_or_default(), None),
+            // What was typed stays to be mended.
+            Some(Err(refusal)) if refusal.status == 400 => (Vec::new(), 0, Some(refusal)),
+            Some(Err(refusal)) => return Err(refusal),
+        };
+        if total <= ROWS {
+            found.sort_by(|one, other| (&one.check_in, one.id).cmp(&(&other.check_in, other.id)));
+        }
+        let names = flats::names(visit, found.iter().filter_map(|stay| stay.property_id).collect::<BTreeSet<_>>()).await?;
+        let row = |stay: &Stay| Row {
+            guest: stay.called(visit),
+            flat: match stay.property_id {
+                None => words.submissions.no_flat.to_owned(),
+                Some(id) => names.get(&id).cloned().unwrap_or_default(),
+            },
+            dates: when::days(visit, &stay.check_in, &stay.check_out),
+            status: words.stays.standing(&stay.status),
+            way: visit.address(&format!("/stays/{}", stay.id)),
+        };
+        let issue = |refusal: super::refusal::Refusal| {
+            refusal.issues.first().map_or(refusal.message, |issue| format!("{}: {}", issue.path.join("."), issue.message))
+        };
+        let page = List {
+            frame: Frame::new(visit, words.stays.stays),
+            path: visit.address(SCREEN.path),
+            rows: found.iter().map(row).collect(),
+            paging: Paging::of(visit, SCREEN.path, total),
+            statuses: STATUSES.into_iter().map(|known| (known, words.stays.standing(known).0, known == status)).collect(),
+            query,
+            from,
+            to,
+            flat,
+            is_near,
+            problem: problem.map(issue),
+        };
+        let status = if page.problem.is_some() { 400 } else { 200 };
+        Ok(reply::of(visit, status, &page))
+    })
+}

@@ -1,0 +1,128 @@
+//! One stay: what is known of it, how far its guest is, and the page that the guest sees.
+
+use askama::Template;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::super::audit::Changed;
+use super::super::flats;
+use super::super::frame::Frame;
+use super::super::preview::{self, Preview};
+use super::super::reply;
+use super::super::screens::Answering;
+use super::super::submissions::Submission;
+use super::super::visit::Visit;
+use super::super::when;
+use super::why::{self, Explanation};
+use super::{SCREEN, Stay};
+use crate::words::{fill, own_name};
+
+#[derive(Debug, Deserialize)]
+struct Link {
+    url: String,
+}
+
+/// A line of what is known.
+struct Fact {
+    label: &'static str,
+    value: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/stay.html")]
+struct Shown<'v> {
+    frame: Frame<'v>,
+    standing: (&'static str, &'static str),
+    facts: Vec<Fact>,
+    precheckin: (&'static str, &'static str),
+    so_far: String,
+    submission: String,
+    portal: why::Portal,
+    steps_shown: String,
+    manuals_shown: String,
+    why: String,
+    preview: Option<Preview>,
+    /// Whose page it is.
+    portal_id: String,
+    at_hint: String,
+    link: Option<String>,
+    changed: Option<Changed>,
+}
+
+fn facts(visit: &Visit, stay: &Stay, flat: Option<&str>) -> Vec<Fact> {
+    let words = &visit.words.stays;
+    let people = stay.adults.map(|adults| {
+        let (adults, children) = (adults.to_string(), stay.children.unwrap_or_default().to_string());
+        fill(words.adults_and_children, &[("adults", &adults), ("children", &children)])
+    });
+    let language = stay.guest.language.as_deref().map(|tag| own_name(tag).to_owned());
+    let all = [
+        (words.flat, Some(flat.unwrap_or(visit.words.submissions.no_flat).to_owned())),
+        (words.dates, Some(when::days(visit, &stay.check_in, &stay.check_out))),
+        (words.people, people),
+        (words.email, stay.guest.email.clone()),
+        (words.phone, stay.guest.phone.clone()),
+        (words.guest_language, language),
+        (words.channel, Some(stay.channel.clone())),
+        (words.booked, Some(when::moment(visit, &stay.booked_at).text)),
+    ];
+    all.into_iter().filter_map(|(label, value)| Some(Fact { label, value: value? })).collect()
+}
+
+pub(super) fn show(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let words = &visit.words.stays;
+        let id = visit.named("id")?;
+        let stay: Stay = visit.get("getReservation", json!({ "id": id })).await?;
+        let submission = Submission::read(visit, id).await?;
+        let explanation = Explanation::read(visit, id, None).await?;
+        let (done, all) = submission.progress();
+        let (done, all) = (done.to_string(), all.to_string());
+        let zone = flats::zone(visit, stay.property_id, submission.property_name.as_deref()).await;
+        let link: Option<Link> = if visit.may("getGuestLink") { visit.get("getGuestLink", json!({ "id": id })).await.ok() } else { None };
+        let counted = |text: &str, items: &[why::Item]| {
+            let shown = items.iter().filter(|item| item.is_shown).count().to_string();
+            fill(text, &[("shown", &shown), ("all", &items.len().to_string())])
+        };
+        let portal_id = explanation.portal_id();
+        let page = Shown {
+            frame: Frame::new(visit, stay.called(visit)).below(visit, words.stays, SCREEN.path),
+            standing: words.standing(&stay.status),
+            facts: facts(visit, &stay, submission.property_name.as_deref()),
+            precheckin: visit.words.submissions.status(&submission.status),
+            so_far: fill(words.so_far, &[("done", &done), ("all", &all)]),
+            submission: visit.address(&format!("/submissions/{id}")),
+            steps_shown: counted(words.steps_shown, &explanation.steps),
+            manuals_shown: counted(words.manuals_shown, &explanation.manuals),
+            portal: explanation.portal(visit),
+            why: visit.address(&format!("/stays/{id}/why")),
+            preview: portal_id.and_then(|_| Preview::of(visit, &format!("/stays/{id}/preview"))),
+            portal_id: portal_id.map(|id| id.to_string()).unwrap_or_default(),
+            at_hint: fill(words.at_hint, &[("zone", zone.iana_name().unwrap_or("UTC"))]),
+            link: link.map(|link| link.url),
+            changed: Changed::of(visit, id).await,
+        };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+/// On to the page of this stay, as its guest sees it.
+pub(super) fn preview(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let id = visit.named("id")?;
+        let at = match visit.sent("at").filter(|at| !at.trim().is_empty()) {
+            None => None,
+            Some(at) => {
+                let submission = Submission::read(visit, id).await?;
+                let zone = flats::zone(visit, submission.property_id, submission.property_name.as_deref()).await;
+                // What is no moment is refused as such.
+                Some(when::typed(at, &zone).unwrap_or_else(|| at.to_owned()))
+            }
+        };
+        let language = visit.sent("language").filter(|tag| !tag.is_empty());
+        let is_all = visit.sent("includeInactive").is_some();
+        let portal = visit.sent("portal").unwrap_or_default();
+        let arguments = json!({ "id": portal, "reservationId": id, "language": language, "at": at, "includeInactive": is_all });
+        preview::go_on(visit, arguments).await
+    })
+}

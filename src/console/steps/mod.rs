@@ -1,0 +1,375 @@
+//! Steps before arrival: in guest order, moved, made by type, changed, asked for whom.
+
+mod moving;
+mod questions;
+mod sentence;
+
+use std::collections::HashMap;
+
+use askama::Template;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use self::sentence::{Counts, Rules};
+use super::assign::{Entity, Use};
+use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
+use super::frame::{Done, Frame};
+use super::labels;
+use super::paging::Paging;
+use super::portals;
+use super::refusal::Refusal;
+use super::reply;
+use super::screens::{Answering, Group, Page, Screen};
+use super::texts::texts;
+use super::visit::Visit;
+use crate::precheck::{StepType, is_together};
+
+/// The screen.
+pub static SCREEN: Screen = Screen {
+    path: "/steps",
+    icon: "list-checks",
+    title: |words| words.steps.steps,
+    group: Group::Setup,
+    needs: Some("listPrecheckSteps"),
+    pages: &[
+        Page::get("getStepsScreen", "/steps", list),
+        Page::post("moveStepOnScreen", "/steps", move_one),
+        Page::get("getNewStepScreen", "/steps/new", new),
+        Page::post("createStepOnScreen", "/steps/new", create),
+        Page::get("getStepScreen", "/steps/{id}", show),
+        Page::post("updateStepOnScreen", "/steps/{id}", save),
+        Page::get("getQuestionsScreen", "/steps/{id}/questions", questions::show),
+        Page::post("updateQuestionsOnScreen", "/steps/{id}/questions", questions::save),
+    ],
+};
+
+static STEP: Resource = Resource {
+    create: "createPrecheckStep",
+    read: "getPrecheckStep",
+    stored,
+    update: "updatePrecheckStep",
+    layout: &Layout {
+        create: &["stepType", "nickname", "displayTitle"],
+        sections: &[
+            Section {
+                title: |words| words.forms.basics,
+                fields: &["nickname", "stepType", "isActive", "displayTitle", "guestDescriptionMlTextId"],
+            },
+            Section {
+                title: |words| words.steps.what,
+                fields: &[
+                    "requiredGuestFields",
+                    "requiredDocumentTypes",
+                    "identityFlagPolicy",
+                    "minimumGuestAge",
+                    "backgroundCheckAccountId",
+                    "authorityProvider",
+                    "isAuthorityProviderPropertyInfoEmailEnabled",
+                    "agreementType",
+                    "contractTemplateTextMlTextId",
+                    "contractTemplateText",
+                    "isMandatorySigning",
+                    "esignATemplateId",
+                    "esignATitleMlTextId",
+                    "esignASubtitleMlTextId",
+                    "esignBTemplateId",
+                    "esignBHeadingMlTextId",
+                    "esignBSubtitleMlTextId",
+                    "esignPrefillValues",
+                    "feeProductIds",
+                    "feesPaymentAccountId",
+                    "isSecurityDepositEnabled",
+                    "securityDepositAmountCents",
+                    "securityDepositDaysBeforeCheckin",
+                    "securityDepositReleaseDaysAfterCheckout",
+                    "securityDepositPaymentAccountId",
+                    "securityDepositSubtitleMlTextId",
+                    "isDamageWaiverEnabled",
+                    "damageDepositSubtitleMlTextId",
+                    "damageWaiverPricingBasis",
+                    "damageWaiverDepositAmountCents",
+                    "damageWaiverCapCents",
+                    "damageWaiverMinLos",
+                    "isDamageWaiverWaivable",
+                    "damageWaiverPaymentAccountId",
+                    "isManualReviewEnabled",
+                ],
+            },
+            Section {
+                title: |words| words.steps.who,
+                fields: &[
+                    "isAlwaysShown",
+                    "minLos",
+                    "maxLos",
+                    "leadTimeMinDays",
+                    "leadTimeMaxDays",
+                    "inclusionType",
+                    "excludedSources",
+                    "includedSourcesReturning",
+                    "isReturningGuestExcluded",
+                ],
+            },
+        ],
+        elsewhere: &["questions", "displayTitleMlTextId", "displayTitleLanguage"],
+        markdown: &[],
+    },
+};
+
+/// Steps that are changed for one move at the most.
+const MOST_MOVED: usize = 200;
+
+/// A step as the list has it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    id: Uuid,
+    nickname: String,
+    step_type: StepType,
+    is_active: bool,
+    sort_order: Option<u32>,
+    display_title_ml_text_id: Option<Uuid>,
+    configuration_issue: Option<String>,
+    scope: Counts,
+    #[serde(flatten)]
+    rules: Rules,
+}
+
+/// A step as it is shown in the list.
+struct Line {
+    number: usize,
+    id: Uuid,
+    way: String,
+    nickname: String,
+    title: Option<String>,
+    kind: String,
+    is_active: bool,
+    issue: Option<&'static str>,
+    who: String,
+    assigned: String,
+}
+
+/// A choice of a portal.
+struct Choice {
+    id: String,
+    name: String,
+    is_chosen: bool,
+}
+
+#[derive(Template)]
+#[template(path = "console/steps.html")]
+struct List<'v> {
+    frame: Frame<'v>,
+    portals: Vec<Choice>,
+    path: String,
+    /// Where moves are sent.
+    action: String,
+    order: &'static str,
+    /// Steps that can change places, and whether they are more than one.
+    groups: Vec<Vec<Line>>,
+    paging: Paging,
+    new: Option<String>,
+    may_move: bool,
+    problem: Option<String>,
+}
+
+/// The steps in guest order, of a portal where one is chosen, and whether that order goes by their types first.
+struct Ordered {
+    rows: Vec<Row>,
+    portals: Vec<portals::Row>,
+    chosen: Option<Uuid>,
+    is_automatic: bool,
+}
+
+impl Ordered {
+    async fn read(visit: &Visit) -> Result<Self, Refusal> {
+        let portals: Vec<portals::Row> = visit.get("listPortals", json!({})).await?;
+        let chosen = visit.asks("portal").and_then(|id| id.parse::<Uuid>().ok()).filter(|id| portals.iter().any(|portal| portal.id == *id));
+        let arguments = chosen.map_or_else(|| json!({}), |id| json!({ "portalSettingsIds": [id] }));
+        let rows = visit.get("listPrecheckSteps", arguments).await?;
+        let deciding = chosen.or_else(|| portals.iter().find(|portal| portal.is_default).map(|portal| portal.id));
+        let is_automatic = match deciding {
+            // Of a portal out of reach nothing is known but the order that it leads to.
+            Some(id) => {
+                let portal = visit.get::<Value>("getPortal", json!({ "id": id })).await;
+                portal.map_or(true, |portal| portal["isPrecheckOrderAutomatic"] != false)
+            }
+            None => true,
+        };
+        Ok(Self { rows, portals, chosen, is_automatic })
+    }
+
+    /// Whether two steps that follow each other can change places.
+    fn is_movable(&self, one: &Row, other: &Row) -> bool {
+        !self.is_automatic || is_together(one.step_type, other.step_type)
+    }
+
+    /// The steps among which one can be moved.
+    fn around(&self, id: Uuid) -> Vec<&Row> {
+        let Some(own) = self.rows.iter().find(|row| row.id == id) else { return Vec::new() };
+        self.rows.iter().filter(|row| self.is_movable(own, row)).collect()
+    }
+}
+
+fn list(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move { page(visit, None).await })
+}
+
+async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response, Refusal> {
+    let words = visit.words;
+    let mut ordered = Ordered::read(visit).await?;
+    let paging = Paging::of(visit, "/steps", ordered.rows.len());
+    let rows = paging.cut(std::mem::take(&mut ordered.rows));
+    let titles = texts(visit, rows.iter().filter_map(|row| row.display_title_ml_text_id)).await;
+    let mut groups: Vec<Vec<Line>> = Vec::new();
+    let mut before: Option<&Row> = None;
+    for (place, row) in rows.iter().enumerate() {
+        let is_beside = before.is_some_and(|before| ordered.is_movable(before, row));
+        let line = line(visit, row, paging.first + place, &titles);
+        match groups.last_mut().filter(|_| is_beside) {
+            Some(group) => group.push(line),
+            None => groups.push(vec![line]),
+        }
+        before = Some(row);
+    }
+    let portals = ordered.portals.iter().map(|portal| Choice {
+        id: portal.id.to_string(),
+        name: portal.called(),
+        is_chosen: ordered.chosen == Some(portal.id),
+    });
+    let chosen = ordered.chosen.map(|id| id.to_string());
+    let from = Paging::offset(visit).to_string();
+    let query: Vec<(&str, &str)> = chosen.iter().map(|id| ("portal", id.as_str())).chain([("from", from.as_str())]).collect();
+    let page = List {
+        frame: Frame::new(visit, words.steps.steps),
+        portals: portals.collect(),
+        path: visit.address("/steps"),
+        action: visit.address_with("/steps", &query),
+        order: if ordered.is_automatic { words.steps.automatic } else { words.steps.by_position },
+        groups,
+        paging,
+        new: visit.may(STEP.create).then(|| visit.address("/steps/new")),
+        may_move: visit.may(STEP.update),
+        problem: problem.as_ref().map(|(_, text)| text.clone()),
+    };
+    Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))
+}
+
+fn line(visit: &Visit, row: &Row, number: usize, titles: &HashMap<Uuid, String>) -> Line {
+    let words = visit.words;
+    Line {
+        number,
+        id: row.id,
+        way: visit.address(&format!("/steps/{}", row.id)),
+        nickname: row.nickname.clone(),
+        title: row.display_title_ml_text_id.and_then(|id| titles.get(&id).cloned()),
+        kind: labels::choice(visit.language, row.step_type.as_ref()),
+        is_active: row.is_active,
+        issue: row.configuration_issue.as_deref().map(|issue| match issue {
+            "missing_payment_account" => words.steps.missing_payment_account,
+            _ => words.steps.missing_account,
+        }),
+        who: row.rules.said(words),
+        assigned: row.scope.said(words),
+    }
+}
+
+/// Moves a step: by a button, or to where it was dragged.
+fn move_one(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let id = |name: &str| visit.sent(name).and_then(|text| text.parse::<Uuid>().ok());
+        let (up, down) = (id("up"), id("down"));
+        let Some(moved) = up.or(down).or_else(|| id("moved")) else { return page(visit, None).await };
+        let ordered = Ordered::read(visit).await?;
+        let around = ordered.around(moved);
+        let order: Vec<Uuid> = around.iter().map(|row| row.id).collect();
+        let order = match visit.sent("order").filter(|_| up.is_none() && down.is_none()) {
+            Some(part) => moving::dragged(&order, &part.split(',').filter_map(|id| id.parse().ok()).collect::<Vec<_>>(), moved),
+            None => moving::stepped(order, moved, up.is_some()),
+        };
+        let position = |id: &Uuid| around.iter().find(|row| row.id == *id).and_then(|row| row.sort_order);
+        let wanted: Vec<(Uuid, Option<u32>)> = order.iter().map(|id| (*id, position(id))).collect();
+        let changes = moving::changes(&wanted, moved);
+        if changes.len() > MOST_MOVED {
+            return page(visit, Some((409, visit.words.steps.too_many.to_owned()))).await;
+        }
+        for (id, position) in changes {
+            let arguments = json!({ "id": id, "data": { "sortOrder": position } });
+            if let Err(refusal) = visit.change(STEP.update, arguments).await {
+                return page(visit, Some((refusal.status, refusal.message))).await;
+            }
+        }
+        let query = ["portal", "from"].iter().filter_map(|name| Some((*name, visit.asks(name)?)));
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+        Ok(reply::done(visit, &format!("/steps?{query}#s-{moved}"), Done::Moved))
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/step.html")]
+struct Shown<'v> {
+    frame: Frame<'v>,
+    form: FormView,
+    used: Option<Use>,
+    /// Who gets it.
+    who: Option<String>,
+    /// Where its questions are, and how many there are.
+    questions: Option<(String, usize)>,
+}
+
+async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
+    let status = form.status;
+    let text = |stored: &Stored, field: &str| stored.value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let title = stored.map_or_else(|| visit.words.steps.new.to_owned(), |stored| text(stored, "nickname"));
+    let frame = Frame::new(visit, title).below(visit, visit.words.steps.steps, "/steps");
+    let (mut used, mut who, mut questions) = (None, None, None);
+    if let Some(stored) = stored {
+        used = Use::of(visit, Entity::Step, stored.id).await;
+        who = Rules::deserialize(Value::Object(stored.value.clone())).ok().map(|rules| rules.said(visit.words));
+        if text(stored, "stepType") == "additional_questions" {
+            let count = stored.value.get("questions").and_then(Value::as_array).map_or(0, Vec::len);
+            questions = Some((visit.address(&format!("/steps/{}/questions", stored.id)), count));
+        }
+    }
+    reply::of(visit, status, &Shown { frame, form, used, who, questions })
+}
+
+fn new(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let form = create_form(visit, &STEP, visit.address("/steps/new")).await?;
+        Ok(form_page(visit, None, form).await)
+    })
+}
+
+fn create(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        match created(visit, &STEP, visit.address("/steps/new")).await? {
+            Outcome::Done(made) => Ok(reply::done(visit, &format!("/steps/{}", made["id"].as_str().unwrap_or_default()), Done::Created)),
+            Outcome::Again(form) => Ok(form_page(visit, None, *form).await),
+        }
+    })
+}
+
+fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
+    Box::pin(async move { visit.get::<Value>("getPrecheckStep", json!({ "id": id })).await.map(|value| Stored::of(id, value)) })
+}
+
+fn show(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let stored = stored(visit, visit.named("id")?).await?;
+        let form = edit_form(visit, &STEP, &stored, visit.address(&visit.path)).await?;
+        Ok(form_page(visit, Some(&stored), form).await)
+    })
+}
+
+fn save(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let id = visit.named("id")?;
+        let before = stored(visit, id).await?;
+        match saved(visit, &STEP, id, visit.address(&visit.path)).await? {
+            Outcome::Done(is_changed) => Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged })),
+            Outcome::Again(form) => Ok(form_page(visit, Some(&before), *form).await),
+        }
+    })
+}

@@ -1,0 +1,115 @@
+//! Who gets a step, as a sentence.
+
+use serde::Deserialize;
+
+use crate::console::words::Words;
+use crate::words::fill;
+
+/// The longest stay that is none.
+const NO_MAXIMUM: u32 = 1_000;
+
+/// The rules of a step, as they are answered.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rules {
+    pub min_los: u32,
+    pub max_los: u32,
+    pub lead_time_min_days: Option<u32>,
+    pub lead_time_max_days: Option<u32>,
+    pub inclusion_type: Option<String>,
+    pub excluded_sources: Option<Vec<String>>,
+    pub included_sources_returning: Option<Vec<String>>,
+    pub is_returning_guest_excluded: bool,
+    pub is_always_shown: bool,
+}
+
+/// What a step is assigned to, in numbers.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Counts {
+    pub property_count: usize,
+    pub portal_count: usize,
+    pub property_group_count: usize,
+    pub tag_count: usize,
+}
+
+impl Rules {
+    /// Which guests get the step, of those whose flat it reaches.
+    pub fn said(&self, words: &Words) -> String {
+        let words = &words.steps;
+        if self.is_always_shown {
+            return words.always.to_owned();
+        }
+        let number = |number: u32| number.to_string();
+        let mut parts = Vec::new();
+        match (self.min_los, self.max_los) {
+            (0, NO_MAXIMUM) => {}
+            (from, NO_MAXIMUM) => parts.push(fill(words.nights_from, &[("from", &number(from))])),
+            (0, to) => parts.push(fill(words.nights_to, &[("to", &number(to))])),
+            (from, to) => parts.push(fill(words.nights_between, &[("from", &number(from)), ("to", &number(to))])),
+        }
+        match (self.lead_time_min_days, self.lead_time_max_days) {
+            (None, None) => {}
+            (Some(from), None) => parts.push(fill(words.ahead_from, &[("from", &number(from))])),
+            (None, Some(to)) => parts.push(fill(words.ahead_to, &[("to", &number(to))])),
+            (Some(from), Some(to)) => parts.push(fill(words.ahead_between, &[("from", &number(from)), ("to", &number(to))])),
+        }
+        let channels = |names: &Option<Vec<String>>| names.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ");
+        match self.inclusion_type.as_deref() {
+            Some("all_except_selected") if !channels(&self.excluded_sources).is_empty() => {
+                parts.push(fill(words.not_by, &[("channels", &channels(&self.excluded_sources))]));
+            }
+            Some("only_selected") => parts.push(fill(words.only_by, &[("channels", &channels(&self.included_sources_returning))])),
+            _ => {}
+        }
+        if self.is_returning_guest_excluded {
+            parts.push(words.not_returning.to_owned());
+        }
+        if parts.is_empty() { words.everyone.to_owned() } else { fill(words.those, &[("parts", &parts.join("; "))]) }
+    }
+}
+
+impl Counts {
+    /// What the step is assigned to.
+    pub fn said(&self, words: &Words) -> String {
+        let parts = [
+            (self.property_count, words.assign.properties),
+            (self.property_group_count, words.assign.groups),
+            (self.tag_count, words.assign.tags),
+            (self.portal_count, words.portals.portals),
+        ];
+        let parts: Vec<String> =
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{}: {count}", what.to_lowercase())).collect();
+        if parts.is_empty() { words.steps.unassigned.to_owned() } else { fill(words.steps.assigned, &[("what", &parts.join(", "))]) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::words::of;
+
+    #[test]
+    fn rules_are_a_sentence() {
+        let rules = Rules { max_los: NO_MAXIMUM, ..Rules::default() };
+        let said = |rules: &Rules| rules.said(of("en"));
+        assert_eq!(said(&rules), "Every guest of where it is assigned gets it.");
+        assert_eq!(
+            said(&Rules { is_always_shown: true, min_los: 3, ..rules.clone() }),
+            "Every guest of where it is assigned gets it, whatever the stay."
+        );
+        let rules = Rules {
+            min_los: 2,
+            lead_time_max_days: Some(3),
+            inclusion_type: Some("all_except_selected".into()),
+            excluded_sources: Some(vec!["direct".into(), "airbnb".into()]),
+            is_returning_guest_excluded: true,
+            ..rules
+        };
+        assert_eq!(
+            said(&rules),
+            "For stays of 2 nights or more; booked at most 3 days ahead; not through direct, airbnb; not of guests who stayed before."
+        );
+        assert_eq!(Counts { tag_count: 2, ..Counts::default() }.said(of("fr")), "Affectée à : étiquettes: 2.");
+    }
+}

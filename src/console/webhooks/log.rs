@@ -1,0 +1,178 @@
+//! One subscription: what was sent for it, every attempt, and sending again.
+
+use askama::Template;
+use axum::response::Response;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::frame::{Done, Frame};
+use super::super::paging::{Paging, ROWS};
+use super::super::refusal::Refusal;
+use super::super::reply;
+use super::super::screens::Answering;
+use super::super::visit::Visit;
+use super::super::when::{self, When};
+use super::{SCREEN, Subscription};
+use crate::words::fill;
+
+/// Attempts of a delivery that are told one by one: the last of them.
+const TRIES: usize = 8;
+
+/// A delivery, as it is answered.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Delivery {
+    id: String,
+    event: String,
+    status: String,
+    attempts: Vec<Attempt>,
+    created_at: String,
+    next_attempt_at: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Attempt {
+    attempted_at: String,
+    status_code: Option<u16>,
+    error: Option<String>,
+    duration_ms: u64,
+}
+
+struct Row {
+    event: String,
+    id: String,
+    made: When,
+    status: (&'static str, &'static str),
+    attempts: String,
+    /// When, and what came of it.
+    tries: Vec<(When, String)>,
+    next: Option<When>,
+    /// Where it is sent again, once it is over.
+    again: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "console/webhook.html")]
+struct Shown<'v> {
+    frame: Frame<'v>,
+    one: Subscription,
+    standing: (&'static str, &'static str),
+    reason: Option<&'static str>,
+    last: Option<When>,
+    made: When,
+    path: String,
+    key: String,
+    rows: Vec<Row>,
+    paging: Paging,
+}
+
+fn row(visit: &Visit, path: &str, delivery: Delivery) -> Row {
+    let words = &visit.words.webhooks;
+    let attempt = |attempt: &Attempt| {
+        let outcome = match (attempt.status_code, &attempt.error) {
+            (Some(status), _) => fill(words.answered, &[("status", &status.to_string())]),
+            (None, error) => error.clone().unwrap_or_default(),
+        };
+        (when::moment(visit, &attempt.attempted_at), format!("{outcome} · {} ms", attempt.duration_ms))
+    };
+    Row {
+        made: when::moment(visit, &delivery.created_at),
+        status: words.delivery(&delivery.status),
+        attempts: fill(words.attempts, &[("count", &delivery.attempts.len().to_string())]),
+        tries: delivery.attempts.iter().rev().take(TRIES).rev().map(attempt).collect(),
+        next: when::maybe(visit, delivery.next_attempt_at.as_deref()),
+        again: (delivery.status != "pending").then(|| visit.address(&format!("{path}/deliveries/{}", delivery.id))),
+        event: delivery.event,
+        id: delivery.id,
+    }
+}
+
+pub(super) fn show(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let words = &visit.words.webhooks;
+        let one = Subscription::named(visit).await?;
+        let path = one.path();
+        let arguments = json!({ "id": one.id, "limit": ROWS, "offset": Paging::offset(visit) });
+        let answer = visit.ask::<Vec<Delivery>>("listWebhookDeliveries", arguments).await?;
+        let page = Shown {
+            frame: Frame::new(visit, one.target_url.clone()).below(visit, words.webhooks, SCREEN.path),
+            standing: one.standing(visit),
+            reason: one.disabled_reason.as_deref().map(|reason| words.disabled_for(reason)),
+            last: when::maybe(visit, one.last_delivered_at.as_deref()),
+            made: when::moment(visit, &one.created_at),
+            key: visit.new_key(),
+            paging: Paging::of(visit, &path, answer.total.unwrap_or(answer.data.len())),
+            rows: answer.data.into_iter().map(|delivery| row(visit, &path, delivery)).collect(),
+            path: visit.address(&path),
+            one,
+        };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+/// Does something about a subscription, and goes back to it.
+async fn act(visit: &Visit, operation: &str, arguments: Value, done: Done) -> Result<Response, Refusal> {
+    let path = format!("/webhooks/{}", visit.named("id")?);
+    if visit.may_write() {
+        visit.create::<Value>(operation, arguments, &visit.key(operation)).await?;
+        return Ok(reply::done(visit, &path, done));
+    }
+    // What was pressed while the session ended is pressed again.
+    Ok(reply::to(visit, &path))
+}
+
+pub(super) fn ping(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move { act(visit, "pingWebhookSubscription", json!({ "id": visit.named("id")? }), Done::Sent).await })
+}
+
+pub(super) fn redeliver(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let arguments = json!({ "id": visit.named("id")?, "deliveryId": visit.named("delivery")? });
+        act(visit, "redeliverWebhook", arguments, Done::Sent).await
+    })
+}
+
+pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let since = visit.sent("since").unwrap_or_default();
+        let since = when::typed(since, &TimeZone::UTC).unwrap_or_else(|| since.to_owned());
+        act(visit, "redeliverFailedWebhooks", json!({ "id": visit.named("id")?, "since": since }), Done::Sent).await
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/webhook-delete.html")]
+struct Ask<'v> {
+    frame: Frame<'v>,
+    one: Subscription,
+    action: String,
+    back: String,
+}
+
+pub(super) fn ask_to_delete(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let words = &visit.words.webhooks;
+        let one = Subscription::named(visit).await?;
+        let frame = Frame::new(visit, words.delete_title).below(visit, words.webhooks, SCREEN.path);
+        let page = Ask {
+            frame: frame.below(visit, one.target_url.clone(), &one.path()),
+            action: visit.address(&format!("{}/delete", one.path())),
+            back: visit.address(&one.path()),
+            one,
+        };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+pub(super) fn delete(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        if !visit.may_write() {
+            return ask_to_delete(visit).await;
+        }
+        let one = Subscription::named(visit).await?;
+        visit.get::<Value>("deleteWebhookSubscription", json!({ "id": one.id })).await?;
+        Ok(reply::done(visit, SCREEN.path, Done::Removed))
+    })
+}

@@ -1,0 +1,79 @@
+//! The signing secret of a subscription: shown once, and made anew.
+
+use askama::Template;
+use axum::response::Response;
+use serde_json::json;
+
+use super::super::frame::Frame;
+use super::super::reply;
+use super::super::screens::Answering;
+use super::super::visit::Visit;
+use super::make::Made;
+use super::{SCREEN, Subscription};
+
+const ROTATE: &str = "rotateWebhookSecret";
+/// Hours for which the secret there is goes on, where nothing else is said, and at the most.
+const GRACE: u64 = 24;
+const LONGEST: u64 = 168;
+
+#[derive(Template)]
+#[template(path = "console/webhook-secret.html")]
+struct Shown<'v> {
+    frame: Frame<'v>,
+    secret: &'v str,
+    url: &'v str,
+    way: String,
+}
+
+/// The page that shows a secret, which is the answer to the form itself: there is no address at which it can be seen again.
+pub(super) fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
+    let words = &visit.words.webhooks;
+    let page = Shown {
+        frame: Frame::new(visit, words.secret).below(visit, words.webhooks, SCREEN.path),
+        secret: &made.signing_secret,
+        url: &made.subscription.target_url,
+        way: visit.address(&made.subscription.path()),
+    };
+    reply::of(visit, 200, &page)
+}
+
+#[derive(Template)]
+#[template(path = "console/webhook-rotate.html")]
+struct Ask<'v> {
+    frame: Frame<'v>,
+    one: Subscription,
+    action: String,
+    key: String,
+    grace: u64,
+    longest: u64,
+}
+
+pub(super) fn ask(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let words = &visit.words.webhooks;
+        let one = Subscription::named(visit).await?;
+        let frame = Frame::new(visit, words.rotate).below(visit, words.webhooks, SCREEN.path);
+        let page = Ask {
+            frame: frame.below(visit, one.target_url.clone(), &one.path()),
+            action: visit.address(&format!("{}/rotate", one.path())),
+            key: visit.new_key(),
+            grace: GRACE,
+            longest: LONGEST,
+            one,
+        };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+pub(super) fn rotate(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        if !visit.may_write() {
+            return ask(visit).await;
+        }
+        // What is no number of hours is refused as such.
+        let grace = visit.sent("hours").unwrap_or_default().trim().parse::<u64>().ok();
+        let arguments = json!({ "id": visit.named("id")?, "graceSeconds": grace.map_or(json!(-1), |hours| json!(hours.saturating_mul(3_600).min(1 << 40))) });
+        let made: Made = visit.create(ROTATE, arguments, &visit.key(ROTATE)).await?;
+        Ok(shown(visit, &made))
+    })
+}

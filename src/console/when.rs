@@ -1,0 +1,64 @@
+//! Moments and days, as screens say them.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+
+use super::visit::Visit;
+
+/// A moment: for programs, and in words.
+pub struct When {
+    pub iso: String,
+    pub text: String,
+}
+
+/// A moment as an operation answers it, in UTC. What is none is shown as it is.
+pub fn moment(visit: &Visit, at: &str) -> When {
+    let said = |at: Timestamp| {
+        let there = TimeZone::UTC.to_datetime(at);
+        format!("{}, {} UTC", visit.dates().full(there.date()), visit.dates().time(there.time()))
+    };
+    When { iso: at.to_owned(), text: at.parse().map_or_else(|_| at.to_owned(), said) }
+}
+
+/// The same of what may not have happened.
+pub fn maybe(visit: &Visit, at: Option<&str>) -> Option<When> {
+    at.map(|at| moment(visit, at))
+}
+
+/// A day as an operation answers it.
+pub fn day(visit: &Visit, day: &str) -> String {
+    day.parse().map_or_else(|_| day.to_owned(), |day: Date| visit.dates().full(day))
+}
+
+/// From one day to another; the year where it is not this one.
+pub fn days(visit: &Visit, from: &str, until: &str) -> String {
+    let (Ok(first), Ok(last)) = (from.parse::<Date>(), until.parse::<Date>()) else { return format!("{from} – {until}") };
+    let said = visit.dates().days(first, last);
+    if last.year() == today(visit).year() { said } else { format!("{said}, {}", last.year()) }
+}
+
+/// Today, in UTC: an organization has flats in several time zones.
+pub fn today(visit: &Visit) -> Date {
+    TimeZone::UTC.to_datetime(visit.service.clock.now()).date()
+}
+
+/// A moment that was typed as a day and an hour of a time zone, as operations take it.
+pub fn typed(text: &str, zone: &TimeZone) -> Option<String> {
+    let local: DateTime = text.trim().parse().ok()?;
+    let at = zone.to_timestamp(local).ok()?;
+    Some(format!("{at:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_is_of_its_time_zone() {
+        let madrid = TimeZone::get("Europe/Madrid").unwrap();
+        assert_eq!(typed("2026-12-11T14:00", &madrid).as_deref(), Some("2026-12-11T13:00:00.000Z"));
+        assert_eq!(typed("2026-12-11T14:00", &TimeZone::UTC).as_deref(), Some("2026-12-11T14:00:00.000Z"));
+        assert_eq!([typed("", &madrid), typed("soon", &madrid)], [None, None]);
+    }
+}

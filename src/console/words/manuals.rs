@@ -1,0 +1,53 @@
+//! What is said of manuals and their categories.
+
+use super::words;
+
+words! {
+    /// What is said of manuals and their categories.
+    pub struct Manuals {
+        manuals: "Manuals", "Manuales", "Guides";
+        manuals_about: "What guests can read during their stay, each shown where it is assigned and when its rules say so.", "Lo que los huéspedes pueden leer durante la estancia: se muestra donde está asignado y cuando lo dicen sus reglas.", "Ce que les voyageurs peuvent lire pendant leur séjour : affiché là où c’est affecté et quand ses règles le disent.";
+        new: "New manual", "Nuevo manual", "Nouveau guide";
+        find: "Find by internal name", "Buscar por nombre interno", "Chercher par nom interne";
+        show: "Show", "Mostrar", "Afficher";
+        read: "What guests read", "Lo que leen los huéspedes", "Ce que lisent les voyageurs";
+        cover: "Cover", "Portada", "Couverture";
+        active: "Active", "Activo", "Actif";
+        inactive: "Inactive", "Inactivo", "Inactif";
+        when: "When guests see it", "Cuándo lo ven los huéspedes", "Quand les voyageurs le voient";
+        visibility: "When guests see it", "Cuándo lo ven los huéspedes", "Quand les voyageurs le voient";
+        visibility_about: "All rules that are on must hold. Without any, guests always see it.", "Deben cumplirse todas las reglas activadas. Sin ninguna, los huéspedes lo ven siempre.", "Toutes les règles activées doivent être respectées. Sans aucune, les voyageurs le voient toujours.";
+        change_rules: "Change the rules", "Cambiar las reglas", "Modifier les règles";
+        use_rule: "Use this rule", "Usar esta regla", "Utiliser cette règle";
+        stored_now: "Somebody else has changed the rules meanwhile. Stored now: {when} Saving again replaces that by yours.", "Otra persona ha cambiado las reglas mientras tanto. Guardado ahora: {when} Si guarda de nuevo, lo sustituye por lo suyo.", "Quelqu’un d’autre a modifié les règles entre-temps. Enregistré maintenant : {when} Enregistrer de nouveau le remplace par votre version.";
+        always: "Always.", "Siempre.", "Toujours.";
+        from_until: "From {from} until {until}.", "Desde {from} hasta {until}.", "De {from} à {until}.";
+        from: "From {from} on.", "A partir de: {from}.", "À partir de : {from}.";
+        until: "Until {until}.", "Hasta {until}.", "Jusqu’à : {until}.";
+        check_in: "check-in", "la llegada", "l’arrivée";
+        check_out: "check-out", "la salida", "le départ";
+        days: "days", "días", "jours";
+        hours: "hours", "horas", "heures";
+        before: "{count} {unit} before {event}", "{count} {unit} antes de {event}", "{count} {unit} avant {event}";
+        after: "{count} {unit} after {event}", "{count} {unit} después de {event}", "{count} {unit} après {event}";
+        seasons: "For nights within {windows}.", "Para noches dentro de {windows}.", "Pour des nuits comprises dans {windows}.";
+        nights_between: "For stays of {from} to {to} nights.", "Para estancias de {from} a {to} noches.", "Pour des séjours de {from} à {to} nuits.";
+        nights_from: "For stays of {from} nights or more.", "Para estancias de {from} noches o más.", "Pour des séjours de {from} nuits ou plus.";
+        nights_to: "For stays of at most {to} nights.", "Para estancias de {to} noches como máximo.", "Pour des séjours de {to} nuits au plus.";
+        only_by: "For bookings through {channels} alone.", "Solo para reservas por {channels}.", "Seulement pour les réservations par {channels}.";
+        not_by: "Not for bookings through {channels}.", "No para reservas por {channels}.", "Pas pour les réservations par {channels}.";
+        verified: "While the guest’s identity is: {statuses}.", "Mientras la identidad del huésped esté: {statuses}.", "Tant que l’identité du voyageur est : {statuses}.";
+        icon: "Choose an icon", "Elegir un icono", "Choisir une icône";
+        find_icon: "Find an icon by its English name", "Buscar un icono por su nombre en inglés", "Chercher une icône par son nom anglais";
+        no_icon: "No icon", "Sin icono", "Sans icône";
+        icons_found: "{count} found.", "{count} encontrados.", "{count} trouvées.";
+        categories: "Categories", "Categorías", "Catégories";
+        categories_about: "Headings that guests find manuals under, in this order.", "Los títulos bajo los que los huéspedes encuentran los manuales, en este orden.", "Les rubriques sous lesquelles les voyageurs trouvent les guides, dans cet ordre.";
+        new_category: "New category, in English", "Nueva categoría, en inglés", "Nouvelle catégorie, en anglais";
+        title_in_english: "Title, in English", "Título, en inglés", "Titre, en anglais";
+        other_languages: "Title in other languages", "Título en otros idiomas", "Titre dans d’autres langues";
+        filed: "{count} manuals", "{count} manuales", "{count} guides";
+        remove_category: "Remove this category", "Eliminar esta categoría", "Supprimer cette catégorie";
+        remove_about: "It goes for good, with its title in every language. A category that has manuals cannot be removed: file them elsewhere first.", "Se elimina para siempre, con su título en todos los idiomas. Una categoría con manuales no se puede eliminar: muévalos antes.", "Elle est supprimée définitivement, avec son titre dans toutes les langues. Une catégorie qui contient des guides ne peut pas être supprimée : classez-les d’abord ailleurs.";
+    }
+}

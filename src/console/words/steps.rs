@@ -1,0 +1,55 @@
+//! What is said of steps.
+
+use super::words;
+
+words! {
+    /// What is said of steps.
+    pub struct Steps {
+        steps: "Steps", "Pasos", "Étapes";
+        steps_about: "What guests do before they arrive, in the order in which they meet it.", "Lo que hacen los huéspedes antes de llegar, en el orden en que lo encuentran.", "Ce que font les voyageurs avant d’arriver, dans l’ordre où ils le rencontrent.";
+        new: "New step", "Nuevo paso", "Nouvelle étape";
+        portal: "Portal", "Portal", "Portail";
+        all: "All steps, as the default portal orders them", "Todos los pasos, en el orden del portal predeterminado", "Toutes les étapes, dans l’ordre du portail par défaut";
+        show: "Show", "Mostrar", "Afficher";
+        automatic: "This portal orders steps by their type; within a type you decide.", "Este portal ordena los pasos por tipo; dentro de un tipo decide usted.", "Ce portail ordonne les étapes par type ; au sein d’un type, vous décidez.";
+        by_position: "This portal shows steps in the order that you give them.", "Este portal muestra los pasos en el orden que usted les da.", "Ce portail affiche les étapes dans l’ordre que vous leur donnez.";
+        active: "Active", "Activo", "Active";
+        inactive: "Inactive", "Inactivo", "Inactive";
+        missing_payment_account: "No payment account", "Falta una cuenta de pago", "Pas de compte de paiement";
+        missing_account: "No background-check account", "Falta la cuenta de verificación", "Pas de compte de vérification";
+        too_many: "So many steps cannot be put in order at once. Give them positions in their forms.", "No se pueden ordenar tantos pasos a la vez. Deles una posición en sus formularios.", "Impossible d’ordonner autant d’étapes à la fois. Donnez-leur une position dans leur formulaire.";
+        what: "What it asks for", "Qué pide", "Ce qu’elle demande";
+        who: "Who gets it", "Quién lo recibe", "Qui la reçoit";
+        always: "Every guest of where it is assigned gets it, whatever the stay.", "Lo recibe todo huésped de donde está asignado, sea cual sea la estancia.", "Tout voyageur des lieux affectés la reçoit, quel que soit le séjour.";
+        everyone: "Every guest of where it is assigned gets it.", "Lo recibe todo huésped de donde está asignado.", "Tout voyageur des lieux affectés la reçoit.";
+        those: "For stays {parts}.", "Para estancias {parts}.", "Pour les séjours {parts}.";
+        nights_from: "of {from} nights or more", "de {from} noches o más", "de {from} nuits ou plus";
+        nights_to: "of at most {to} nights", "de {to} noches como máximo", "de {to} nuits au plus";
+        nights_between: "of {from} to {to} nights", "de {from} a {to} noches", "de {from} à {to} nuits";
+        ahead_from: "booked at least {from} days ahead", "reservadas con {from} días o más de antelación", "réservés au moins {from} jours à l’avance";
+        ahead_to: "booked at most {to} days ahead", "reservadas con {to} días de antelación como máximo", "réservés au plus {to} jours à l’avance";
+        ahead_between: "booked {from} to {to} days ahead", "reservadas con {from} a {to} días de antelación", "réservés de {from} à {to} jours à l’avance";
+        not_by: "not through {channels}", "no por {channels}", "pas par {channels}";
+        only_by: "through {channels} alone", "solo por {channels}", "seulement par {channels}";
+        not_returning: "not of guests who stayed before", "no de huéspedes que ya se alojaron", "pas de voyageurs déjà venus";
+        assigned: "Assigned to {what}.", "Asignado a: {what}.", "Affectée à : {what}.";
+        unassigned: "Assigned to nothing yet.", "Aún sin asignar.", "Encore affectée à rien.";
+        questions: "Questions", "Preguntas", "Questions";
+        questions_about: "{count} questions.", "{count} preguntas.", "{count} questions.";
+        edit_questions: "Edit the questions", "Editar las preguntas", "Modifier les questions";
+        question: "Question", "Pregunta", "Question";
+        question_text: "What is asked, in English", "Qué se pregunta, en inglés", "Ce qui est demandé, en anglais";
+        kind: "How it is answered", "Cómo se responde", "Comment on y répond";
+        needed: "An answer is needed", "La respuesta es obligatoria", "Une réponse est nécessaire";
+        options: "What can be chosen, in English", "Qué se puede elegir, en inglés", "Ce qu’on peut choisir, en anglais";
+        option: "Option", "Opción", "Option";
+        add_option: "Add an option", "Añadir una opción", "Ajouter une option";
+        add_question: "Add a question", "Añadir una pregunta", "Ajouter une question";
+        asked_when: "Asked only after one of these answers", "Solo se pregunta tras una de estas respuestas", "Posée seulement après une de ces réponses";
+        no_questions: "There are no questions yet.", "Todavía no hay preguntas.", "Il n’y a pas encore de questions.";
+        not_saved: "Not saved yet.", "Aún sin guardar.", "Pas encore enregistré.";
+        theirs: "What is stored now. Saving again replaces it by yours.", "Lo que hay guardado ahora. Si guarda de nuevo, lo sustituye por lo suyo.", "Ce qui est enregistré maintenant. Enregistrer de nouveau le remplace par votre version.";
+        take_theirs: "Take what is stored", "Quedarse con lo guardado", "Prendre ce qui est enregistré";
+        all_languages: "Other languages", "Otros idiomas", "Autres langues";
+    }
+}

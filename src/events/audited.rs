@@ -1,0 +1,47 @@
+//! What the audit log tells of webhook subscriptions, each of which is its credential's own.
+
+use engine::audit::{Target, Thing, id};
+use engine::context::Context;
+use engine::error::Result;
+use engine::values;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::subscriptions::{Filters, Stored};
+
+store::statements! {
+    /// A subscription of a credential.
+    ONE = "select event, target_url, doc from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null";
+    /// Those that post to a URL.
+    POSTING_TO = "select id from webhook_subscription
+        where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null order by created_at, id";
+}
+
+/// What the log calls them.
+const KIND: &str = "webhook_subscription";
+
+/// A subscription, or all of them that post to a URL.
+pub(super) fn subscriptions(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+    let key = context.access.credential.key();
+    if let Some(id) = id(input, "id") {
+        let Some(row) = context.row(&ONE, values![key, id])? else { return Ok(None) };
+        let (event, url): (String, String) = (row.get(0)?, row.get(1)?);
+        let store::Json(Stored { filters, secrets }): store::Json<Stored> = row.get(2)?;
+        let shown =
+            json!({ "event": event, "targetUrl": url, "filters": if filters == Filters::default() { None } else { Some(filters) } });
+        let thing = Thing::new(KIND, Some(id), Some(url)).showing(&shown)?;
+        return thing.withholding(&json!({ "signingSecret": secrets.reveal() })).map(Some);
+    }
+    let Some(url) = input["target_url"].as_str() else { return Ok(None) };
+    let ids = context.rows(&POSTING_TO, values![key, url])?.iter().map(|row| row.get(0)).collect::<store::Result<Vec<Uuid>>>()?;
+    if ids.is_empty() {
+        return Ok(None);
+    }
+    Thing::new(KIND, None, Some(url.to_owned())).showing(&json!({ "ids": ids })).map(Some)
+}
+
+/// What the subscription that an input names posts to.
+pub(super) fn named(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
+    let found = subscriptions(context, input)?.map(|thing| thing.target);
+    Ok(found.unwrap_or_else(|| Target::new(KIND, id(input, "id"), None)))
+}

@@ -1,0 +1,40 @@
+//! What the audit log tells of manuals, their headings and instructions.
+
+use engine::audit::{Thing, id};
+use engine::context::Context;
+use engine::error::Result;
+use engine::operation::Object;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{categories, records};
+use crate::records::{Kind, typed};
+use crate::translations::{self, ENGLISH};
+
+/// A manual.
+pub(super) fn manual(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+    let found = id(input, "id").map_or(Ok(None), |id| records::find(context, id))?;
+    let thing = |manual: super::ManualView| Thing::new("manual", Some(manual.id), Some(manual.nickname.clone())).showing(&manual);
+    found.map(|manual| thing(manual.answered)).transpose()
+}
+
+/// A heading, by its title in English.
+pub(super) fn category(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+    let Some(category) = id(input, "id").map_or(Ok(None), |id| categories::find(context, id))? else { return Ok(None) };
+    let title = translations::texts(context, category.title_id, ENGLISH)?;
+    Thing::new("manual_category", Some(category.id), title.of(category.title_id)).showing(&category.view(&title)).map(Some)
+}
+
+/// The order of all headings.
+pub(super) fn order(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<Thing>> {
+    let ids: Vec<Uuid> = categories::in_order(context)?.iter().map(|category| category.id).collect();
+    Thing::new("manual_category_order", None, None).showing(&json!({ "orderedIds": ids })).map(Some)
+}
+
+/// An instruction, as the platform has pushed it.
+pub(super) fn instruction(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+    let Some(id) = id(input, "id") else { return Ok(None) };
+    let Some(data) = typed::<Object>(context, Kind::Instruction, id)? else { return Ok(None) };
+    let title = data.get("title").and_then(Value::as_str).map(str::to_owned);
+    Thing::new("instruction", Some(id), title).showing(&data).map(Some)
+}

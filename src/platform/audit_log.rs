@@ -1,0 +1,153 @@
+//! listAuditLog: who did what to what, the newest first. The rows are written by the pipeline.
+
+use engine::access::Permission;
+use engine::audit::{ActorKind, Change, Target};
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::moment::Moment;
+use engine::operation::{Needs, Operation};
+use engine::values;
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{Json, Row};
+use uuid::Uuid;
+
+store::statements! {
+    /// Rows before an id, the newest first.
+    LIST = "select id, occurred_at, actor_name, doc from audit_log where organization_id = ?1 and id < ?2 order by id desc limit ?3";
+    /// The same of what was done to one thing.
+    LIST_OF_TARGET = "select id, occurred_at, actor_name, doc from audit_log
+        where organization_id = ?1 and target_id = ?2 and id < ?3 order by id desc limit ?4";
+}
+
+/// Rows of a page where no limit is given.
+const PAGE: u32 = 50;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListAuditLog {
+    /// Id of the last entry of the page before: the list goes on behind it, with older ones. Left out: from the newest.
+    #[serde(default)]
+    after: Option<Uuid>,
+    /// How many entries at the most. Left out: 50.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100))]
+    limit: Option<u32>,
+    /// Only what was done to the thing of this id, such as a portal, a step or a member. An unknown one finds nothing.
+    #[serde(default)]
+    target_id: Option<Uuid>,
+}
+
+/// Something that was done.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = example())]
+struct AuditEntry {
+    id: Uuid,
+    occurred_at: Moment,
+    actor: ActorView,
+    /// What was done: the name of the operation, or `signIn`, `signOut`, `allowApp`, `revokeToken`.
+    operation: String,
+    target: TargetView,
+    /// Which fields became what, by name; of something made, the fields that were sent. Long values are cut, and end in `…` and how
+    /// much there was.
+    changes: Vec<Change>,
+    /// The request's `X-Request-Id`.
+    request_id: Uuid,
+}
+
+/// Who did it.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ActorView {
+    kind: ActorKind,
+    /// The API key, or the member; null for the platform.
+    id: Option<Uuid>,
+    /// What it was called then: the key, or the member and the app that acted for them.
+    name: Option<String>,
+}
+
+/// What it was done to.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TargetView {
+    /// Such as `portal`, `precheck_step`, `manual`, `property`, `translation`, `webhook_subscription`, `reservation`, `api_key`, `member`.
+    #[serde(rename = "type")]
+    kind: String,
+    /// Null for what is no single thing, such as the order of all headings.
+    id: Option<Uuid>,
+    /// What it was called then; null where it has no name.
+    name: Option<String>,
+}
+
+/// What of a row stands in no column of its own.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Doc {
+    actor: DocActor,
+    operation: String,
+    target: Target,
+    changes: Vec<Change>,
+    request_id: Uuid,
+}
+
+#[derive(Debug, Deserialize)]
+struct DocActor {
+    kind: ActorKind,
+    id: Option<Uuid>,
+}
+
+impl AuditEntry {
+    /// From the columns of [`LIST`].
+    fn from_row(row: &Row) -> Result<Self> {
+        let Json(Doc { actor, operation, target, changes, request_id }) = row.get(3)?;
+        let Target { kind, id, name } = target;
+        Ok(Self {
+            id: row.get(0)?,
+            occurred_at: Moment(row.get(1)?),
+            actor: ActorView { kind: actor.kind, id: actor.id, name: row.get(2)? },
+            operation,
+            target: TargetView { kind, id, name },
+            changes,
+            request_id,
+        })
+    }
+}
+
+fn example() -> Value {
+    json!({
+        "id": "0192f0c1-2345-7abc-8def-0123456789ab", "occurredAt": "2026-11-21T09:30:00.000Z",
+        "actor": { "kind": "oauth", "id": "0192f0c1-2345-7abc-8def-0123456789ac", "name": "Marta via Notes" },
+        "operation": "updatePortal",
+        "target": { "type": "portal", "id": "0192f0c1-2345-7abc-8def-0123456789ad", "name": "Casa Azul" },
+        "changes": [{ "field": "isChatEnabled", "before": true, "after": false }],
+        "requestId": "0192f0c1-2345-7abc-8def-0123456789ae"
+    })
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("listAuditLog", Method::GET, "/audit-log", Needs::Permission(Permission::ManageOrganization))
+            .summary("List who did what, the newest first")
+            .tool(
+                "records",
+                "Read the audit log",
+                "Who changed what and when, the newest first: actor, operation, target, each field before and after. `targetId` asks who \
+                    changed one thing; `after` (an entry's id) reads on.",
+            )
+            .run(list),
+    ]
+}
+
+/// What is done in the organization is nothing to whoever reaches a part of it only: an entry names whatever it concerns.
+fn list(context: &mut Context<'_, '_>, input: ListAuditLog) -> Result<Vec<AuditEntry>> {
+    if context.reach().is_limited() {
+        return Err(Error::forbidden("The audit log is of the whole organization, and this caller is limited to some properties."));
+    }
+    let (before, limit) = (input.after.unwrap_or(Uuid::max()), input.limit.unwrap_or(PAGE));
+    let rows = match input.target_id {
+        None => context.rows(&LIST, values![before, limit])?,
+        Some(target) => context.rows(&LIST_OF_TARGET, values![target, before, limit])?,
+    };
+    rows.iter().map(AuditEntry::from_row).collect()
+}

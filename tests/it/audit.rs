@@ -1,0 +1,444 @@
+//! The audit log: every write is told of once, as it was, by whom, and nothing secret stands in it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use engine::access::Permission;
+use engine::operation::{Effect, Surface};
+use reqwest::Method;
+use serde_json::{Value, json};
+use strum::VariantArray;
+use uuid::Uuid;
+
+use crate::oauth::{Scene, Tokens, pairs, post};
+use crate::people::{Browser, link_for, signed_in};
+use crate::support::house::{House, id};
+use crate::support::{Answer, Api, App, Org, new_id, on_both};
+
+const LOG: &str = "/audit-log?limit=100";
+/// Where nobody listens.
+const NOBODY: &str = "https://127.0.0.1:9/hook";
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+/// Writes of the platform that concern no credential and no setting, or no single organization.
+const UNTOLD: [&str; 6] = ["createClientSecret", "createGuestLink", "eraseOrganization", "putOauthApp", "setStepProgress", "sync"];
+
+/// What is told beside operations.
+const BESIDE: [&str; 4] = ["allowApp", "revokeToken", "signIn", "signOut"];
+
+async fn log(api: &Api) -> Vec<Value> {
+    api.get(LOG).await.data().as_array().unwrap().clone()
+}
+
+/// The newest entry, once a write was done.
+async fn newest(api: &Api) -> Value {
+    api.get("/audit-log?limit=1").await.data()[0].clone()
+}
+
+/// An entry without what differs from run to run: operation, kind of actor, target and changes.
+fn told(entry: &Value) -> Value {
+    json!([entry["operation"], entry["actor"]["kind"], entry["target"]["type"], entry["target"]["name"], entry["changes"]])
+}
+
+fn change(field: &str, before: Value, after: Value) -> Value {
+    json!({ "field": field, "before": before, "after": after })
+}
+
+fn fields(entry: &Value) -> Vec<&str> {
+    entry["changes"].as_array().unwrap().iter().map(|change| change["field"].as_str().unwrap()).collect()
+}
+
+/// Every row as it is stored.
+async fn stored(app: &App) -> Vec<String> {
+    let rows = "select coalesce(actor_name, '') || cast(doc as text) from audit_log";
+    app.query(rows, Vec::new(), |row| row.get::<String>(0)).await
+}
+
+fn path(collection: &str, of: &Value) -> String {
+    format!("/{collection}/{}", of["id"].as_str().unwrap())
+}
+
+#[test]
+fn every_write_says_what_is_told_of_it() {
+    let mut untold: Vec<&str> = Vec::new();
+    for operation in &vestibule::app::app().operations {
+        let is_told = operation.audits.is_some();
+        match (operation.surface, operation.effect) {
+            (Surface::Public, Effect::Write) => assert!(is_told, "{} is a public write, and nothing is told of it", operation.id),
+            (Surface::Platform, Effect::Write) if !is_told => untold.push(operation.id),
+            (Surface::Platform, Effect::Write) => {}
+            (Surface::Guest, _) | (_, Effect::Read) => assert!(!is_told, "{}", operation.id),
+        }
+    }
+    untold.sort_unstable();
+    assert_eq!(untold, UNTOLD);
+}
+
+/// Everything that can be done, once. The secrets that came up on the way.
+async fn everything(house: &House<'_>) -> Vec<String> {
+    let House { org, api, flat, group, portal, stay, .. } = house;
+    let (app, platform) = (org.app, org.app.platform());
+    let mut secrets = Vec::new();
+    let mut secret = |answer: &Value, field: &str| secrets.push(answer[field].as_str().unwrap().to_owned());
+    // Steps, with settings that no read returns.
+    let text = house.text(&[("en", "Why?")]).await;
+    let questions = json!([{ "kind": "free_form_input", "textMlTextId": text }]);
+    let step = json!({ "stepType": "additional_questions", "nickname": "Q", "questions": questions, "authorityProvider": "hush-one" });
+    let step = api.post("/precheck-steps", step).await.data();
+    let hushed = json!({ "data": { "authorityProvider": "hush-two", "esignPrefillValues": { "a": "hush-three" } } });
+    api.patch(&path("precheck-steps", &step), hushed).await.data();
+    // Manuals.
+    let category = api.post("/portal-manual-categories", json!({ "title": "Inside" })).await.data();
+    let empty = api.post("/portal-manual-categories", json!({ "title": "Outside" })).await.data();
+    api.patch(&path("portal-manual-categories", &category), json!({ "title": "Within" })).await.data();
+    api.post("/portal-manual-categories/reorder", json!({ "orderedIds": [empty["id"], category["id"]] })).await.data();
+    api.send(Method::DELETE, &path("portal-manual-categories", &empty), None).await.data();
+    let manual = json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "manualCategoryId": category["id"], "propertyId": flat });
+    let manual = api.post("/portal-manuals", manual).await.data();
+    api.patch(&path("portal-manuals", &manual), json!({ "data": { "isActive": true } })).await.data();
+    let instruction = org.record("instruction", json!({ "scopeId": flat, "title": "Keys", "position": 0 })).await;
+    api.send(Method::DELETE, &format!("/instructions/{instruction}"), None).await.data();
+    // Portals.
+    house.update_portal(*portal, json!({ "isChatEnabled": false, "specialOfferTitle": "hush-four" })).await;
+    let branding = api.post("/portal-brandings", json!({ "name": "Blue" })).await.data();
+    api.patch(&path("portal-brandings", &branding), json!({ "data": { "name": "Green" } })).await.data();
+    api.post(&format!("/properties/{flat}/assign-portal"), json!({ "portalSettingsId": portal })).await.data();
+    let preview = api.post(&format!("/portals/{portal}/preview"), json!({ "propertyId": flat })).await.data();
+    secret(&preview, "url");
+    // Assignments and texts.
+    let of = |target: Value| crate::support::house::with(json!({ "entityType": "manual", "entityId": manual["id"] }), target);
+    api.post("/entity-scopes/add", of(json!({ "propertyGroupIds": [group] }))).await.data();
+    api.post("/entity-scopes/remove", of(json!({ "propertyGroupIds": [group] }))).await.data();
+    api.post("/entity-scopes", of(json!({ "propertyGroupIds": [group] }))).await.data();
+    api.ok(Method::PUT, &format!("/translations/{text}/entries/fr"), Some(json!({ "text": "Pourquoi ?" }))).await;
+    // Webhooks.
+    let hook = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": NOBODY })).await.data();
+    secret(&hook, "signingSecret");
+    secret(&api.post(&format!("{}/rotate-secret", path("webhook-subscriptions", &hook)), json!({})).await.data(), "signingSecret");
+    let ping = api.send(Method::POST, &format!("{}/ping", path("webhook-subscriptions", &hook)), None).await.data();
+    let deliveries = format!("{}/deliveries", path("webhook-subscriptions", &hook));
+    while api.get(&deliveries).await.data()[0]["status"] != "failed" {
+        app.server.means.due.notify_one();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    api.send(Method::POST, &format!("{deliveries}/{}/redeliver", ping["id"].as_str().unwrap()), None).await.data();
+    let since = json!({ "since": "2026-11-21T00:00:00.000Z" });
+    api.post(&format!("{}/redeliver-failed", path("webhook-subscriptions", &hook)), since).await.data();
+    api.send(Method::DELETE, &format!("/webhook-subscriptions?target_url={NOBODY}"), None).await.data();
+    // What guests hand in.
+    let asked = house.step("main", json!({})).await;
+    house.answer(asked, json!({ "a": "hush-five" })).await.data();
+    house.submit().await.data();
+    let changes = json!({ "message": "Again, please.", "stepIds": [asked] });
+    api.post(&format!("/reservations/{stay}/precheckin/request-changes"), changes).await.data();
+    house.submit().await.data();
+    api.send(Method::POST, &format!("/reservations/{stay}/precheckin/approve"), None).await.data();
+    // Credentials.
+    let key = platform.post(&org.path("/api-keys"), json!({ "name": "Short", "permissions": [] })).await.data();
+    secret(&key, "token");
+    let key = org.path(&path("api-keys", &key));
+    secret(&platform.send(Method::POST, &format!("{key}/rotate"), Some(json!({ "graceSeconds": 0 }))).await.data(), "token");
+    platform.ok(Method::DELETE, &key, None).await;
+    let member = new_id();
+    org.member(member, None, Permission::VARIANTS, true).await;
+    let token = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": ["view_properties"] });
+    secret(&platform.ok(Method::POST, &org.path("/access-tokens"), Some(token)).await, "token");
+    platform.ok(Method::DELETE, &org.path(&format!("/connections/{}/{member}", org.oauth_app)), None).await;
+    // Somebody signs in, lets an app in, and the app gives that up.
+    let link = link_for(org, member, json!({})).await.data();
+    secret(&link, "url");
+    let own = Org { app, id: org.id, oauth_app: org.oauth_app };
+    let scene = Scene { browser: signed_in(&own, member).await, org: own, member };
+    secrets.push(scene.browser.cookie("vestibule_session").unwrap());
+    let Tokens { access, refresh, .. } = scene.tokens(&scene.ask_for_api()).await;
+    let client = org.oauth_app.to_string();
+    for token in [&access, &refresh] {
+        assert_eq!(Answer::of(post(app, "/oauth/revoke", &pairs(&[("token", token), ("client_id", &client)]))).await.status, 200);
+    }
+    secrets.extend([access, refresh]);
+    let Tokens { access, refresh, .. } = scene.tokens(&scene.ask_for_api()).await;
+    secrets.extend([access, refresh]);
+    api.send(Method::DELETE, &format!("/connections/{client}/{member}"), None).await.data();
+    sign_out(&scene.browser).await;
+    platform.ok(Method::DELETE, &org.path(&format!("/members/{member}")), None).await;
+    org.put("", json!({ "name": "Casa Mar" })).await;
+    secrets.extend(["hush-one", "hush-two", "hush-three", "hush-four", "hush-five"].map(str::to_owned));
+    secrets
+}
+
+async fn sign_out(browser: &Browser) {
+    let page = browser.get("/sign-out").await;
+    let form = crate::people::field(page.body.as_str().unwrap(), "form");
+    assert_eq!(browser.post("/sign-out", &[("form", &form)]).await.status, 303);
+}
+
+on_both! {
+    async fn everything_that_is_done_is_told_and_no_secret_is(app: App, "--webhook-allow=127.0.0.0/8") {
+        let house = House::build(&app).await;
+        let other = app.org().await.key().await;
+        let before = log(&other).await.len();
+        let secrets = everything(&house).await;
+        let mut entries = log(&house.api).await;
+        while let Some(last) = entries.last() {
+            let older = house.api.get(&format!("{LOG}&after={}", last["id"].as_str().unwrap())).await.data();
+            if older == json!([]) {
+                break;
+            }
+            entries.extend(older.as_array().unwrap().iter().cloned());
+        }
+        let done: BTreeSet<&str> = entries.iter().map(|entry| entry["operation"].as_str().unwrap()).collect();
+        let told = vestibule::app::app().operations.iter().filter(|operation| operation.audits.is_some()).map(|operation| operation.id);
+        assert_eq!(done, told.chain(BESIDE).collect::<BTreeSet<_>>());
+        for entry in &entries {
+            assert!(!entry["target"]["type"].as_str().unwrap().is_empty(), "{entry}");
+            let has_name = entry["actor"]["name"].as_str().is_some_and(|name| !name.is_empty());
+            assert_eq!(has_name, entry["actor"]["kind"] != "platform", "{entry}");
+            assert_eq!(entry["actor"]["id"].is_null(), entry["actor"]["kind"] == "platform", "{entry}");
+        }
+        let rows = stored(&app).await;
+        for secret in &secrets {
+            // Of an address, what makes it one.
+            let secret = secret.rsplit(['/', '=']).next().unwrap();
+            assert!(secret.len() > 7 && !rows.iter().any(|row| row.contains(secret)), "{secret}");
+        }
+        for sign in ["sk_", "at_", "rt_", "st_", "pv_", "vs_", "whsec_", "cs_", "ac_"] {
+            assert!(!rows.iter().any(|row| row.contains(&format!("\"{sign}"))), "{sign}");
+        }
+        assert_eq!(log(&other).await.len(), before, "another organization's log");
+    }
+
+    async fn what_became_what_is_told(app: App) {
+        let house = House::build(&app).await;
+        let House { org, api, flat, portal, .. } = &house;
+        let made = api.post("/portals", json!({ "name": " Beach ", "supportPhone": "93 412 34 56", "specialOfferTitle": "Offer" })).await.data();
+        let entry = newest(api).await;
+        assert_eq!(told(&entry), json!(["createPortal", "api_key", "portal", " Beach ", [
+            change("name", Value::Null, json!(" Beach ")), change("specialOfferTitle", Value::Null, Value::Null),
+            change("supportPhone", Value::Null, json!("+34934123456")),
+        ]]));
+        assert_eq!((&entry["target"]["id"], &entry["actor"]["name"]), (&made["id"], &json!("key")));
+        assert_eq!(entry["occurredAt"], "2026-11-21T09:30:00.000Z");
+
+        let patched = api.patch(&path("portals", &made), json!({ "data": { "isChatEnabled": false, "supportPhone": null } })).await;
+        let entry = newest(api).await;
+        assert_eq!(told(&entry), json!(["updatePortal", "api_key", "portal", " Beach ", [
+            change("isChatEnabled", json!(true), json!(false)), change("supportPhone", json!("+34934123456"), Value::Null),
+        ]]));
+        assert_eq!(entry["requestId"], patched.body["meta"]["requestId"]);
+        api.patch(&path("portals", &made), json!({ "data": { "specialOfferTitle": "Another" } })).await.data();
+        assert_eq!(newest(api).await["changes"], json!([change("specialOfferTitle", Value::Null, Value::Null)]));
+
+        let step = json!({ "stepType": "agreement", "nickname": "Rules", "displayTitle": "House rules", "contractTemplateText": "No parties." });
+        let step = api.post("/precheck-steps", step).await.data();
+        assert_eq!(newest(api).await["changes"], json!([
+            change("contractTemplateText", Value::Null, Value::Null), change("displayTitle", Value::Null, json!("House rules")),
+            change("nickname", Value::Null, json!("Rules")), change("stepType", Value::Null, json!("agreement")),
+        ]));
+        let data = json!({ "displayTitle": "Règles", "displayTitleLanguage": "fr", "contractTemplateText": "Parties.", "isActive": true });
+        api.patch(&path("precheck-steps", &step), json!({ "data": data })).await.data();
+        assert_eq!(newest(api).await["changes"], json!([
+            change("contractTemplateText", Value::Null, Value::Null), change("displayTitle.fr", Value::Null, json!("Règles")),
+            change("isActive", json!(false), json!(true)),
+        ]));
+
+        let assign = |portal: Value| api.post("/properties/x/assign-portal".replace('x', &flat.to_string()).leak(), json!({ "portalSettingsId": portal }));
+        assign(json!(portal)).await.data();
+        assign(made["id"].clone()).await.data();
+        assert_eq!(told(&newest(api).await), json!(["assignPortalToProperty", "api_key", "property", "Flat", [
+            change("portalSettingsId", json!(portal), made["id"].clone()),
+        ]]));
+        let (first, second) = (org.property(None, &[]).await, org.property(None, &[]).await);
+        let scopes = |flats: &[Uuid]| json!({ "entityType": "precheck_step", "entityId": step["id"], "propertyIds": flats });
+        api.post("/entity-scopes/add", scopes(&[first])).await.data();
+        assert_eq!(told(&newest(api).await), json!(["addEntityScopes", "api_key", "precheck_step", "Rules", [
+            change("propertyIds", Value::Null, json!([first])),
+        ]]));
+        api.post("/entity-scopes", scopes(&[second])).await.data();
+        assert_eq!(newest(api).await["changes"], json!([change("propertyIds", json!([first]), json!([second]))]));
+        api.post("/entity-scopes/remove", scopes(&[first, second])).await.data();
+        assert_eq!(newest(api).await["changes"], json!([change("propertyIds", json!([second]), json!([]))]));
+
+        let category = api.post("/portal-manual-categories", json!({ "title": "Inside" })).await.data();
+        api.send(Method::DELETE, &path("portal-manual-categories", &category), None).await.data();
+        let entry = newest(api).await;
+        assert_eq!((&entry["target"]["name"], fields(&entry)), (&json!("Inside"), vec!["sortOrder", "title", "titleId"]));
+        assert_eq!(entry["changes"][1], change("title", json!("Inside"), Value::Null));
+        let text = house.text(&[("en", "Why?")]).await;
+        api.ok(Method::PUT, &format!("/translations/{text}/entries/pt-br"), Some(json!({ "text": "Porquê?" }))).await;
+        assert_eq!(told(&newest(api).await), json!(["setTranslationEntry", "api_key", "translation", "Why?", [
+            change("pt-BR", Value::Null, json!("Porquê?")),
+        ]]));
+    }
+
+    async fn who_did_it_is_told_as_they_were_called(app: App) {
+        let scene = Scene::build(&app).await;
+        let org = &scene.org;
+        let key = org.key().await;
+        let api = org.token_of(scene.member, Permission::VARIANTS).await;
+        api.post("/portals", json!({ "name": "By token" })).await.data();
+        let actor = |kind: &str, name: &str| json!({ "kind": kind, "id": scene.member, "name": name });
+        assert_eq!(newest(&key).await["actor"], actor("oauth", "Member via Client"));
+        let entries = log(&key).await;
+        let of = |operation: &str| entries.iter().find(|entry| entry["operation"] == operation).unwrap();
+        assert_eq!(of("signIn")["actor"], actor("session", "Member"));
+        assert_eq!(told(of("signIn")), json!(["signIn", "session", "member", "Member", [change("by", Value::Null, json!("link"))]]));
+        assert_eq!(of("createAccessToken")["actor"], json!({ "kind": "platform", "id": null, "name": null }));
+        assert_eq!(fields(of("createAccessToken")), ["id", "oauthAppId", "permissions", "token"]);
+        assert_eq!(of("putOrganization")["target"], json!({ "type": "organization", "id": org.id, "name": "Casa" }));
+        scene.code(&scene.ask_for_api()).await;
+        let allowed = newest(&key).await;
+        assert_eq!((&allowed["operation"], &allowed["actor"]), (&json!("allowApp"), &actor("session", "Member")));
+        assert_eq!(allowed["changes"][0]["after"], json!({ "oauthAppId": org.oauth_app, "name": "Client" }));
+        // What somebody is called later changes nothing of it.
+        let nameless = json!({
+            "name": "", "email": "marta@example.com", "permissions": Permission::VARIANTS, "propertyIds": null, "isActive": true,
+            "isTwoFactorEnrolled": true,
+        });
+        org.put(&format!("/members/{}", scene.member), nameless).await;
+        assert_eq!(newest(&key).await["changes"], json!([
+            change("email", json!("member@example.com"), json!("marta@example.com")), change("name", json!("Member"), Value::Null),
+        ]));
+        api.post("/portals", json!({ "name": "Again" })).await.data();
+        assert_eq!(newest(&key).await["actor"]["name"], "marta@example.com via Client");
+        assert!(log(&key).await.iter().any(|entry| entry["actor"]["name"] == "Member via Client"));
+        // By a tool as well.
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "createPortal", "arguments": { "name": "Tool" } } });
+        let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(key.token.as_ref().unwrap()).json(&call);
+        request.header("accept", "application/json, text/event-stream").send().await.unwrap();
+        assert_eq!(told(&newest(&key).await)[3], "Tool");
+    }
+
+    async fn what_did_not_happen_is_not_told(app: App) {
+        let house = House::build(&app).await;
+        let House { org, api, flat, portal, .. } = &house;
+        let step = house.step("main", json!({ "authorityProvider": "Same" })).await;
+        let text = house.text(&[("en", "Why?")]).await;
+        org.put("", json!({ "name": "Casa" })).await;
+        api.post_with_key("/portals", "once", json!({ "name": "Keyed" })).await.data();
+        let before = log(api).await.len();
+        // Refused.
+        api.post("/portals", json!({ "name": "Keyed" })).await.error(409);
+        api.post("/portals", json!({ "name": "x", "supportEmail": "nonsense" })).await.error(400);
+        api.patch(&format!("/portals/{}", new_id()), json!({ "data": { "name": "x" } })).await.error(404);
+        org.key_with(&[Permission::ViewProperties]).await.post("/portals", json!({ "name": "x" })).await.error(403);
+        app.platform().send(Method::DELETE, &org.path(&format!("/api-keys/{}", new_id())), None).await.error(404);
+        // Answered again.
+        api.post_with_key("/portals", "once", json!({ "name": "Keyed" })).await.data();
+        // As it was.
+        house.update_portal(*portal, json!({ "name": "Casa", "isDefault": true, "supportEmail": null })).await;
+        house.update(step, json!({ "authorityProvider": "Same", "isActive": true })).await.data();
+        let scopes = json!({ "entityType": "precheck_step", "entityId": step, "propertyIds": [flat] });
+        api.post("/entity-scopes/add", scopes.clone()).await.data();
+        api.post("/entity-scopes", scopes).await.data();
+        api.post(&format!("/properties/{flat}/assign-portal"), json!({ "portalSettingsId": null })).await.data();
+        api.ok(Method::PUT, &format!("/translations/{text}/entries/en"), Some(json!({ "text": "Why?" }))).await;
+        org.put("", json!({ "name": "Casa" })).await;
+        // Not of this log: records, and what guests do.
+        org.property(None, &[]).await;
+        house.say("Hello").await.data();
+        let made_a_key = 1;
+        assert_eq!(log(api).await.len(), before + made_a_key);
+    }
+
+    async fn it_is_for_whoever_manages_the_whole_organization(app: App) {
+        let org = app.org().await;
+        let (api, flat) = (org.key().await, org.property(None, &[]).await);
+        org.limited(&[flat]).await.get("/audit-log").await.error(403);
+        org.key_without(Permission::ManageOrganization).await.get("/audit-log").await.error(403);
+        org.key_with(&[Permission::ManageOrganization]).await.get("/audit-log").await.data();
+        let other = app.org().await;
+        let theirs = other.key().await;
+        let portal = theirs.post("/portals", json!({ "name": "Theirs" })).await.data();
+        let of = format!("/audit-log?targetId={}", portal["id"].as_str().unwrap());
+        assert_eq!(theirs.get(&of).await.data().as_array().unwrap().len(), 1);
+        assert_eq!(api.get(&of).await.data(), json!([]));
+        let place = theirs.get(&of).await.data()[0]["id"].clone();
+        let behind = api.get(&format!("/audit-log?after={}", place.as_str().unwrap())).await.data();
+        assert!(behind.as_array().unwrap().iter().all(|entry| entry["target"]["id"] != portal["id"]));
+    }
+
+    async fn pages_follow_one_another(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let portal = api.post("/portals", json!({ "name": "Start" })).await.data();
+        for number in 0..60 {
+            app.clock.advance(Duration::from_millis(number % 3));
+            api.patch(&path("portals", &portal), json!({ "data": { "name": format!("Name {number}") } })).await.data();
+        }
+        let whole = log(&api).await;
+        let names: Vec<&Value> = whole.iter().take(60).map(|entry| &entry["changes"][0]["after"]).collect();
+        assert_eq!(names, (0..60).rev().map(|number| json!(format!("Name {number}"))).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+        let mut seen = Vec::new();
+        let mut query = "limit=7".to_owned();
+        loop {
+            let page = api.get(&format!("/audit-log?{query}")).await.data().as_array().unwrap().clone();
+            let Some(last) = page.last() else { break };
+            query = format!("limit=7&after={}", last["id"].as_str().unwrap());
+            seen.extend(page);
+            // What comes in meanwhile is before all of it.
+            api.post("/portals", json!({ "name": format!("New {}", seen.len()) })).await.data();
+        }
+        assert_eq!(seen, whole);
+        let of_portal = api.get(&format!("/audit-log?targetId={}", id(&portal["id"]))).await.data();
+        assert_eq!((of_portal.as_array().unwrap().len(), &of_portal[0]), (50, &whole[0]));
+        let behind = format!("/audit-log?targetId={}&after={}", id(&portal["id"]), of_portal[49]["id"].as_str().unwrap());
+        assert_eq!(api.get(&behind).await.data().as_array().unwrap().len(), 11);
+        for (query, field) in [("limit=0", "limit"), ("limit=101", "limit"), ("after=x", "after"), ("targetId=1", "targetId"), ("limit=x&after=", "after limit")] {
+            assert_eq!(api.get(&format!("/audit-log?{query}")).await.issues().join(" "), field, "{query}");
+        }
+        // However far back, a page is read as the first one is.
+        let effort = async |query: &str| {
+            app.server.service.store.heaviest();
+            api.get(&format!("/audit-log?limit=5{query}")).await.data();
+            app.server.service.store.heaviest()
+        };
+        let (first, last) = (effort("").await, effort(&format!("&after={}", whole[whole.len() - 6]["id"].as_str().unwrap())).await);
+        assert!(last.rows <= first.rows && last.steps <= first.steps + 10, "{first:?} {last:?}");
+    }
+
+    async fn it_is_kept_for_a_while(app: App, "--audit-retention=240h") {
+        let org = app.org().await;
+        let api = org.key().await;
+        let old = log(&api).await.len();
+        app.clock.advance(6 * DAY);
+        api.post("/portals", json!({ "name": "Later" })).await.data();
+        app.server.sweep_once().await;
+        assert_eq!(log(&api).await.len(), old + 1);
+        app.clock.advance(4 * DAY);
+        app.server.sweep_once().await;
+        assert_eq!(log(&api).await.iter().map(|entry| &entry["operation"]).collect::<Vec<_>>(), ["createPortal"]);
+    }
+
+    async fn it_goes_a_little_at_a_time(app: App) {
+        let org = app.org().await;
+        let (id, now, service) = (org.id, app.clock.now(), app.server.service.clone());
+        let text = "insert into audit_log (organization_id, id, occurred_at, doc) values (?1, ?2, ?3, ?4)";
+        for _ in 0..1_100 {
+            app.change(text, vec![id.into(), new_id().into(), now.into(), store::Value::Json("{}".into())]).await;
+        }
+        app.clock.advance(DAY);
+        let (now, count) = (app.clock.now(), async || app.query("select count(*) from audit_log", Vec::new(), |row| row.get::<i64>(0)).await[0]);
+        let all = count().await;
+        for (has_more, left) in [(true, all - 500), (true, all - 1_000), (false, 0)] {
+            let swept = service.store.write(move |tx| engine::audit::sweep(tx, now, DAY)).await.unwrap();
+            assert_eq!((swept, count().await), (has_more, left));
+        }
+    }
+
+    async fn what_is_long_is_bounded(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flats: Vec<Uuid> = (0..1_000).map(|_| new_id()).collect();
+        let data = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" });
+        org.sync(flats.iter().map(|id| json!({ "kind": "property", "id": id, "data": data })).collect()).await.data();
+        let portal = api.post("/portals", json!({ "name": "Casa" })).await.data();
+        let body = json!({ "entityType": "portal_settings", "entityId": portal["id"], "propertyIds": flats });
+        api.post("/entity-scopes", body).await.data();
+        let entry = newest(&api).await;
+        let listed = entry["changes"][0]["after"].as_array().unwrap();
+        assert_eq!(listed.last().unwrap(), &json!(format!("… {} more", 1_000 - (listed.len() - 1))));
+        api.patch(&path("portals", &portal), json!({ "data": { "supportNotes": "ñ".repeat(2_000) } })).await.data();
+        let after = newest(&api).await["changes"][0]["after"].as_str().unwrap().to_owned();
+        assert!(after.ends_with("… (2000 characters)") && after.chars().count() < 450, "{after}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Forms that make and change things: what is sent, what is refused, what two change at once.
+
+use serde_json::{Value, json};
+
+use super::{Form, marta, page, portal, read};
+use crate::support::{App, on_both};
+
+on_both! {
+    async fn a_portal_is_made_once_however_often_the_button_is_pressed(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let browser = marta(&org).await;
+        let form = Form::of(&page(&browser, "/console/portals/new").await, "/console/portals/new").with("name", "Casa Azul");
+        let (first, second) = tokio::join!(form.send(&browser), form.send(&browser));
+        assert_eq!((first.status, second.status), (303, 303), "{} {}", first.body, second.body);
+        assert_eq!(first.header("location"), second.header("location"));
+        assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
+        // The same form with another name is another portal, which the person is told.
+        let again = form.clone().with("name", "Casa Verde").refused(&browser, 422).await;
+        assert!(again.contains("created from this form already") && again.contains("value=\"Casa Verde\""), "{again}");
+        Form::of(&again, "/console/portals/new").done(&browser, "created").await;
+        assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 2);
+    }
+
+    async fn only_what_has_changed_is_sent(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (id, path) = portal(&api, "Casa Azul").await;
+        let before = read(&api, &format!("/portals/{id}")).await;
+        let browser = marta(&org).await;
+        let form = Form::of(&page(&browser, &path).await, &path);
+        form.done(&browser, "unchanged").await;
+        assert_eq!(read(&api, &format!("/portals/{id}")).await, before);
+
+        let filled = form
+            .with("supportPhone", "+34 93 412 34 56")
+            .with("supportNotes", "From 9 to 21\r\nevery day")
+            .with("excludedQuickAccessTypes.set", "yes")
+            .with("excludedQuickAccessTypes", "uber")
+            .with("specialOfferTitle", "Late check-out")
+            .without("isChatEnabled");
+        let (_, saved) = filled.done(&browser, "saved").await;
+        let after = read(&api, &format!("/portals/{id}")).await;
+        let mut expected = before.clone();
+        for (field, value) in [("supportPhone", json!("+34934123456")), ("supportNotes", json!("From 9 to 21\nevery day")), ("excludedQuickAccessTypes", json!(["uber"])), ("isChatEnabled", json!(false))] {
+            expected[field] = value;
+        }
+        for field in ["updatedAt", "specialOfferTitleId"] {
+            expected[field] = after[field].clone();
+        }
+        assert_eq!(after, expected);
+        let again = Form::of(&saved, &path);
+        assert_eq!(again.value("specialOfferTitle"), Some("Late check-out"));
+        assert_eq!(again.value("supportNotes"), Some("From 9 to 21\r\nevery day"));
+        again.done(&browser, "unchanged").await;
+        // Nothing is null, and no tile hidden is an empty list.
+        let (_, cleared) = again.with("supportPhone", "").without("excludedQuickAccessTypes").done(&browser, "saved").await;
+        let cleared_portal = read(&api, &format!("/portals/{id}")).await;
+        assert_eq!((&cleared_portal["supportPhone"], &cleared_portal["excludedQuickAccessTypes"]), (&Value::Null, &json!([])));
+        Form::of(&cleared, &path).with("excludedQuickAccessTypes.set", "no").done(&browser, "saved").await;
+        assert_eq!(read(&api, &format!("/portals/{id}")).await["excludedQuickAccessTypes"], Value::Null);
+    }
+
+    async fn what_is_refused_stands_beside_its_field_and_what_was_typed_stays(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (id, path) = portal(&api, "Casa Azul").await;
+        portal(&api, "Taken").await;
+        let browser = marta(&org).await;
+        let form = Form::of(&page(&browser, &path).await, &path);
+        let typed = form.with("name", " ").with("supportPhone", "nonsense").with("supportEmail", "nobody").with("supportNotes", "Kept <as> typed");
+        let refused = typed.refused(&browser, 400).await;
+        for field in ["name", "supportPhone", "supportEmail"] {
+            assert!(refused.contains(&format!("id=\"f-{field}-error\"")) && refused.contains(&format!("href=\"#f-{field}\"")), "{field}: {refused}");
+        }
+        let again = Form::of(&refused, &path);
+        for (name, value) in [("name", " "), ("supportPhone", "nonsense"), ("supportEmail", "nobody"), ("supportNotes", "Kept <as> typed")] {
+            assert_eq!(again.value(name), Some(value));
+        }
+        let conflict = again.with("name", "taken").with("supportPhone", "").with("supportEmail", "").refused(&browser, 409).await;
+        assert!(conflict.contains("role=\"alert\"") && Form::of(&conflict, &path).value("name") == Some("taken"), "{conflict}");
+        Form::of(&conflict, &path).with("name", "Free").done(&browser, "saved").await;
+        let portal = read(&api, &format!("/portals/{id}")).await;
+        assert_eq!((&portal["name"], &portal["supportNotes"]), (&json!("Free"), &json!("Kept <as> typed")));
+    }
+
+    async fn two_who_change_the_same_see_both_versions(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (id, path) = portal(&api, "Casa Azul").await;
+        let browser = marta(&org).await;
+        let form = Form::of(&page(&browser, &path).await, &path);
+        app.clock.advance(std::time::Duration::from_secs(5));
+        api.patch(&format!("/portals/{id}"), json!({ "data": { "name": "Theirs", "supportEmail": "theirs@example.com" } })).await.data();
+        let mine = form.with("name", "Mine").with("supportNotes", "My notes");
+        let both = mine.refused(&browser, 409).await;
+        assert!(both.contains("Somebody has changed this") && both.contains("Theirs: Theirs"), "{both}");
+        let merged = Form::of(&both, &path);
+        assert_eq!(merged.value("name"), Some("Mine"));
+        assert_eq!(merged.value("supportEmail"), Some("theirs@example.com"), "what the other alone has changed is taken over");
+        assert_eq!(merged.value("supportNotes"), Some("My notes"));
+        assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Theirs");
+
+        merged.clone().with("choose.name", "theirs").done(&browser, "saved").await;
+        let portal = read(&api, &format!("/portals/{id}")).await;
+        assert_eq!((&portal["name"], &portal["supportNotes"], &portal["supportEmail"]), (&json!("Theirs"), &json!("My notes"), &json!("theirs@example.com")));
+        // The state that was merged on is another by now.
+        let stale = merged.with("choose.name", "mine").refused(&browser, 409).await;
+        Form::of(&stale, &path).done(&browser, "saved").await;
+        assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Mine");
+    }
+
+    async fn a_branding_tells_how_well_it_can_be_read(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let browser = marta(&org).await;
+        let form = Form::of(&page(&browser, "/console/brandings/new").await, "/console/brandings/new");
+        let (location, made) = form.with("name", "Casa").with("calloutMessage", "Welcome").done(&browser, "created").await;
+        let path = location.split('?').next().unwrap();
+        let form = Form::of(&made, path);
+        assert_eq!(form.value("calloutMessageId"), Some("Welcome"));
+        let refused = form.clone().with("primaryColor", "red").refused(&browser, 400).await;
+        assert!(refused.contains("f-primaryColor-error"), "{refused}");
+        let (_, saved) = form.with("primaryColor", "#eeeeee").with("backgroundColor", "#fff").with("calloutMessageId", "Welcome back").done(&browser, "saved").await;
+        assert!(saved.contains("1.2 · adjusted"), "{saved}");
+        let id = path.rsplit('/').next().unwrap();
+        let branding = api.get("/portal-brandings").await.data()[0].clone();
+        assert_eq!((branding["id"].as_str(), &branding["backgroundColor"]), (Some(id), &json!("#ffffff")));
+        let entries = read(&api, &format!("/translations/{}/entries", branding["calloutMessageId"].as_str().unwrap())).await;
+        assert_eq!(entries[0]["text"], "Welcome back");
+    }
+}

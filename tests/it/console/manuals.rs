@@ -1,0 +1,159 @@
+//! Manuals, their rules and covers; categories; texts in all languages.
+
+use serde_json::json;
+
+use super::{Form, marta, page, plain, read};
+use crate::support::{App, on_both};
+
+on_both! {
+    async fn a_manual_is_written_and_looked_at(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let category = api.post("/portal-manual-categories", json!({ "title": "Essentials" })).await.data();
+        let browser = marta(&org).await;
+        let form = Form::of(&page(&browser, "/console/manuals/new").await, "/console/manuals/new");
+        let form = form.with("nickname", "Wi-Fi").with("title", "Wi-Fi").with("description", "Network **Casa**");
+        let (location, made) = form.with("manualCategoryId", category["id"].as_str().unwrap()).done(&browser, "created").await;
+        let path = location.split('?').next().unwrap().to_owned();
+        assert!(made.contains("<strong>Casa</strong>"), "{made}");
+        let form = Form::of(&made, &path);
+        assert_eq!((form.value("titleId"), form.value("descriptionId")), (Some("Wi-Fi"), Some("Network **Casa**")));
+        let (_, saved) = form.with("descriptionId", "Network *Casa*").with("isActive", "true").done(&browser, "saved").await;
+        assert!(saved.contains("<em>Casa</em>"), "{saved}");
+        let list = page(&browser, "/console/manuals?search=wi").await;
+        assert!(list.contains("Essentials") && list.contains("Always."), "{list}");
+        assert!(page(&browser, "/console/manuals?search=xyz").await.contains("Nothing was found."));
+        // A cover is chosen from what a search finds.
+        let icons = page(&browser, &format!("{path}/icon?query=wifi")).await;
+        assert!(icons.contains("value=\"house-wifi\""), "{icons}");
+        Form::of(&icons, &format!("{path}/icon")).with("iconName", "wifi").done(&browser, "saved").await;
+        let id = path.rsplit('/').next().unwrap();
+        assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["iconName"], "wifi");
+        // Somebody else changes it meanwhile, although the interface does not guard it.
+        let form = Form::of(&page(&browser, &path).await, &path);
+        app.clock.advance(std::time::Duration::from_secs(5));
+        api.patch(&format!("/portal-manuals/{id}"), json!({ "data": { "nickname": "Internet" } })).await.data();
+        let both = form.with("nickname", "WLAN").refused(&browser, 409).await;
+        assert!(both.contains("Theirs: Internet"), "{both}");
+        Form::of(&both, &path).done(&browser, "saved").await;
+        assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["nickname"], "WLAN");
+        let form = Form::of(&page(&browser, &path).await, &path);
+        let rendered = browser.post("/console/rendered", &[("form", form.value("form").unwrap()), ("text", "**a** <script>x</script>")]).await;
+        assert!(rendered.body.as_str().unwrap().contains("<strong>a</strong>") && !rendered.body.to_string().contains("<script"));
+    }
+
+    async fn rules_are_forms_and_sentences(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let id = api.post("/portal-manuals", json!({ "nickname": "Door code", "title": "Door code" })).await.data()["id"].as_str().unwrap().to_owned();
+        let browser = marta(&org).await;
+        let path = format!("/console/manuals/{id}/visibility");
+        let form = Form::of(&page(&browser, &path).await, &path);
+        let filled = form
+            .with("use.relative_date", "1")
+            .with("relative_date.startDateRelativeType", "before_check_in")
+            .with("relative_date.daysBefore", "2")
+            .with("use.seasonal", "1")
+            .with("seasonal.seasonalWindows.0.startDate", "2027-06-01")
+            .with("seasonal.seasonalWindows.0.endDate", "2027-08-31")
+            .with("use.verification_status", "1")
+            .with("verification_status.verificationStatuses", "verified");
+        let (_, saved) = filled.done(&browser, "saved").await;
+        assert!(plain(&saved).contains("From 2 days before check-in on.") && saved.contains("is: Verified."), "{saved}");
+        let rules = read(&api, &format!("/portal-manuals/{id}")).await["visibilityRules"].clone();
+        assert_eq!(
+            rules,
+            json!([
+                { "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2, "daysBeforeTimeUnit": rules[0]["daysBeforeTimeUnit"], "daysAfterTimeUnit": rules[0]["daysAfterTimeUnit"] }.as_object().unwrap().iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect::<serde_json::Map<_, _>>(),
+                { "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2027-06-01", "endDate": "2027-08-31" }] },
+                { "ruleCategory": "verification_status", "verificationStatuses": ["verified"] },
+            ])
+        );
+        let form = Form::of(&saved, &path);
+        let refused = form.clone().with("relative_date.startDateRelativeType", "").with("seasonal.seasonalWindows.0.endDate", "2027-01-01").refused(&browser, 400).await;
+        assert!(refused.contains("class=\"error\""), "{refused}");
+        form.without("use.relative_date").without("use.seasonal").without("use.verification_status").done(&browser, "saved").await;
+        assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["visibilityRules"], json!([]));
+    }
+
+    async fn categories_are_made_moved_renamed_and_removed(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let browser = marta(&org).await;
+        let titles = async || {
+            let rows = api.get("/portal-manual-categories").await.data();
+            rows.as_array().unwrap().iter().map(|row| row["title"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        for title in ["One", "Two", "Three"] {
+            Form::of(&page(&browser, "/console/categories").await, "/console/categories").with("title", title).done(&browser, "created").await;
+        }
+        let refused = Form::of(&page(&browser, "/console/categories").await, "/console/categories").with("title", "two").refused(&browser, 409).await;
+        assert!(refused.contains("value=\"two\""), "{refused}");
+        let rows = api.get("/portal-manual-categories").await.data();
+        let id = |number: usize| rows[number]["id"].as_str().unwrap().to_owned();
+        let form = Form::of(&page(&browser, "/console/categories").await, "/console/categories").without("title").without("key");
+        form.clone().with("up", &id(2)).done(&browser, "moved").await;
+        assert_eq!(titles().await, ["One", "Three", "Two"]);
+        form.with("order", &[id(1), id(2), id(0)].join(",")).done(&browser, "moved").await;
+        assert_eq!(titles().await, ["Two", "Three", "One"]);
+        let path = format!("/console/categories/{}", id(0));
+        Form::of(&page(&browser, &path).await, &path).with("title", "First").done(&browser, "saved").await;
+        assert_eq!(titles().await, ["Two", "Three", "First"]);
+        let manual = api.post("/portal-manuals", json!({ "nickname": "M", "title": "M", "manualCategoryId": id(0) })).await.data();
+        let shown = page(&browser, &path).await;
+        assert!(shown.contains("1 manuals") && shown.contains("It goes for good"), "{shown}");
+        Form::of(&shown, "/remove").refused(&browser, 409).await;
+        api.patch(&format!("/portal-manuals/{}", manual["id"].as_str().unwrap()), json!({ "data": { "manualCategoryId": null } })).await.data();
+        Form::of(&shown, "/remove").done(&browser, "removed").await;
+        assert_eq!(titles().await, ["Two", "Three"]);
+    }
+
+    async fn a_text_is_written_in_every_language(app: App) {
+        let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es", "fr"] })).await;
+        let api = org.key().await;
+        let manual = api.post("/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi" })).await.data();
+        let id = manual["titleId"].as_str().unwrap().to_owned();
+        let browser = marta(&org).await;
+        let list = page(&browser, "/console/translations?of=manuals&language=fr").await;
+        assert!(list.contains(&format!("/console/translations/{id}")), "{list}");
+        let path = format!("/console/translations/{id}");
+        let form = Form::of(&page(&browser, &path).await, &path);
+        assert_eq!((form.value("text.en"), form.value("text.es")), (Some("Wi-Fi"), Some("")));
+        let filled = form.with("text.es", "Wifi").with("text.en", "WiFi");
+        let (_, saved) = filled.done(&browser, "saved").await;
+        let entries = read(&api, &format!("/translations/{id}/entries")).await;
+        let text = |language: &str| entries.as_array().unwrap().iter().find(|entry| entry["language"] == language).map(|entry| entry["text"].clone());
+        assert_eq!((text("en"), text("es"), text("fr")), (Some(json!("WiFi")), Some(json!("Wifi")), None));
+        let form = Form::of(&saved, &path).with("text.es", "La wifi");
+        api.send(reqwest::Method::PUT, &format!("/translations/{id}/entries/es"), Some(json!({ "text": "El wifi" }))).await.data();
+        let both = form.refused(&browser, 409).await;
+        assert!(both.contains("El wifi") && both.contains("La wifi"), "{both}");
+        Form::of(&both, &path).done(&browser, "saved").await;
+        assert_eq!(read(&api, &format!("/translations/{id}/entries")).await[1]["text"], "La wifi");
+        let long = Form::of(&page(&browser, &path).await, &path).with("text.en", &"x".repeat(300)).refused(&browser, 400).await;
+        assert!(long.contains("class=\"error\""), "{long}");
+    }
+
+    async fn texts_are_read_together(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let mut ids = Vec::new();
+        for text in ["One", "Two"] {
+            ids.push(api.post("/translations", json!({ "sourceTable": "manual", "text": text })).await.data()["id"].as_str().unwrap().to_owned());
+        }
+        let found = api.get(&format!("/translations?ids={}&ids={}&ids={}&language=fr", ids[1], ids[0], ids[1])).await.data();
+        assert_eq!(found, json!([{ "id": ids[1], "language": "en", "text": "Two" }, { "id": ids[0], "language": "en", "text": "One" }]));
+        assert_eq!(api.get(&format!("/translations?ids={}", crate::support::new_id())).await.data(), json!([]));
+        assert_eq!(api.get("/translations").await.status, 400);
+        // A limited caller reads what one of their things shows, and what nothing shows yet.
+        let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
+        let mut titles = Vec::new();
+        for property in [mine, theirs] {
+            titles.push(api.post("/portal-manuals", json!({ "nickname": "M", "title": "Title", "propertyId": property })).await.data()["titleId"].as_str().unwrap().to_owned());
+        }
+        let limited = org.limited(&[mine]).await;
+        let found = limited.get(&format!("/translations?ids={}&ids={}&ids={}", titles[0], titles[1], ids[0])).await.data();
+        let found: Vec<&str> = found.as_array().unwrap().iter().map(|text| text["id"].as_str().unwrap()).collect();
+        assert_eq!(found, [titles[0].as_str(), ids[0].as_str()]);
+    }
+}

@@ -1,0 +1,186 @@
+//! The console: what a signed-in member sees and does, over HTTP as a browser without scripts has it.
+
+mod assignments;
+mod changing;
+mod entering;
+mod keeping;
+mod manuals;
+mod owner;
+mod steps;
+
+use engine::access::Permission;
+use serde_json::{Value, json};
+use strum::VariantArray;
+use uuid::Uuid;
+
+use crate::people::{Browser, signed_in};
+use crate::support::{Answer, Api, Org, new_id};
+
+/// A page of the console: which nobody keeps or frames, and in which nothing runs but its own script.
+#[track_caller]
+pub fn html(answer: &Answer) -> String {
+    let html = answer.body.as_str().unwrap_or_else(|| panic!("no page: {}", answer.body)).to_owned();
+    for (name, value) in [
+        ("content-type", "text/html; charset=utf-8"),
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "same-origin"),
+    ] {
+        assert_eq!(answer.header(name), Some(value), "{name}");
+    }
+    let policy = answer.header("content-security-policy").unwrap();
+    for directive in ["default-src 'none'", "script-src 'sha256-", "style-src 'sha256-", "frame-ancestors 'none'", "form-action 'self'"] {
+        assert!(policy.contains(directive), "{policy}");
+    }
+    assert!(!policy.contains("unsafe"), "{policy}");
+    let tags = html.split('<').skip(1).map(|rest| rest.split('>').next().unwrap());
+    for tag in tags {
+        assert!(!tag.contains(" style=") && !tag.contains(" onclick=") && !tag.contains(" onerror="), "{tag}");
+    }
+    assert_eq!(html.matches("<script").count(), usize::from(html.contains("</nav>")), "{html}");
+    assert_eq!(html.matches("<h1").count(), 1, "{html}");
+    assert!(html.len() <= 100 << 10, "{} bytes", html.len());
+    html
+}
+
+/// A member with all permissions, signed in.
+pub async fn marta(org: &Org<'_>) -> Browser {
+    member_with(org, Permission::VARIANTS, None).await
+}
+
+/// A member with these permissions and properties, signed in.
+pub async fn member_with(org: &Org<'_>, permissions: &[Permission], properties: Option<&[Uuid]>) -> Browser {
+    let id = new_id();
+    org.member(id, properties, permissions, true).await;
+    signed_in(org, id).await
+}
+
+/// What a page of the console holds.
+pub async fn page(browser: &Browser, path: &str) -> String {
+    let answer = browser.get(path).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    html(&answer)
+}
+
+/// A form as a browser has it: what it would send as it stands.
+#[derive(Debug, Clone)]
+pub struct Form {
+    pub action: String,
+    pub fields: Vec<(String, String)>,
+}
+
+impl Form {
+    /// The form of a page that is sent to an address which ends so.
+    #[track_caller]
+    pub fn of(page: &str, action: &str) -> Self {
+        let forms = page.split("<form ").skip(1).map(|rest| rest.split("</form>").next().unwrap());
+        let is_it = |form: &&str| attribute(form.split('>').next().unwrap(), "action").is_some_and(|known| plain(&known).ends_with(action));
+        let form = forms.into_iter().find(is_it).unwrap_or_else(|| panic!("no form for {action}: {page}"));
+        let mut fields = Vec::new();
+        let mut rest = form;
+        while let Some(place) = rest.find('<') {
+            rest = &rest[place + 1..];
+            let (tag, behind) = rest.split_once('>').unwrap();
+            let name = attribute(tag, "name").filter(|_| !has(tag, "disabled"));
+            if let (true, Some(name)) = (tag.starts_with("input"), &name) {
+                let kind = attribute(tag, "type").unwrap_or_default();
+                if !matches!(&*kind, "checkbox" | "radio") || has(tag, "checked") {
+                    fields.push((name.clone(), plain(&attribute(tag, "value").unwrap_or_default())));
+                }
+            } else if let (true, Some(name)) = (tag.starts_with("textarea"), &name) {
+                let text = behind.split("</textarea>").next().unwrap();
+                fields.push((name.clone(), plain(text.strip_prefix('\n').unwrap_or(text)).replace('\n', "\r\n")));
+            } else if let (true, Some(name)) = (tag.starts_with("select"), &name) {
+                let options = behind.split("</select>").next().unwrap().split("<option ").skip(1).map(|option| option.split('>').next().unwrap());
+                let options: Vec<&str> = options.collect();
+                let chosen = options.iter().find(|option| has(option, "selected")).or(options.first());
+                fields.extend(chosen.map(|option| (name.clone(), plain(&attribute(option, "value").unwrap_or_default()))));
+            }
+        }
+        Self { action: plain(&attribute(form.split('>').next().unwrap(), "action").unwrap()), fields }
+    }
+
+    /// With another value of a field; its boxes are ticked anew.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.fields.retain(|(known, _)| known != name);
+        self.fields.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Without a field: a box that is not ticked.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.fields.retain(|(known, _)| known != name);
+        self
+    }
+
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub async fn send(&self, browser: &Browser) -> Answer {
+        let fields: Vec<(&str, &str)> = self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        browser.post(&self.action, &fields).await
+    }
+
+    /// Sends it, and follows to the page that says what was done.
+    #[track_caller]
+    pub fn done(&self, browser: &Browser, said: &str) -> impl Future<Output = (String, String)> {
+        let caller = std::panic::Location::caller();
+        async move {
+            let answer = self.send(browser).await;
+            assert_eq!(answer.status, 303, "{caller}: {}", answer.body);
+            let location = answer.header("location").unwrap().to_owned();
+            assert!(location.contains(&format!("done={said}")), "{caller}: {location}");
+            let page = page(browser, location.split('#').next().unwrap()).await;
+            (location, page)
+        }
+    }
+
+    /// Sends it, and gives the page that shows it again.
+    #[track_caller]
+    pub fn refused(&self, browser: &Browser, status: u16) -> impl Future<Output = String> {
+        let caller = std::panic::Location::caller();
+        async move {
+            let answer = self.send(browser).await;
+            assert_eq!(answer.status, status, "{caller}: {}", answer.body);
+            html(&answer)
+        }
+    }
+}
+
+/// An attribute of a tag.
+fn attribute(tag: &str, name: &str) -> Option<String> {
+    let start = format!(" {name}=\"");
+    let tag = format!(" {tag}");
+    let rest = tag.split_once(&start)?.1.to_owned();
+    Some(rest.split('"').next().unwrap().to_owned())
+}
+
+fn has(tag: &str, name: &str) -> bool {
+    tag.split_whitespace().any(|word| word == name)
+}
+
+/// A text without what HTML writes otherwise.
+pub fn plain(text: &str) -> String {
+    let mut plain = text.to_owned();
+    for (written, meant) in [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#38;", "&"), ("&amp;", "&")] {
+        plain = plain.replace(written, meant);
+    }
+    plain
+}
+
+/// A portal, and its address in the console.
+pub async fn portal(api: &Api, name: &str) -> (String, String) {
+    let id = api.post("/portals", json!({ "name": name })).await.data()["id"].as_str().unwrap().to_owned();
+    let path = format!("/console/portals/{id}");
+    (id, path)
+}
+
+/// A thing by its REST read.
+pub async fn read(api: &Api, path: &str) -> Value {
+    api.get(path).await.data()
+}
+
