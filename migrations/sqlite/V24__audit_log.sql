@@ -1,14 +1,16 @@
 -- Who did what to what, one row a write. The time of a row is in its id as well, by which the rows are in order.
 
 create table audit_log (
-    organization_id blob not null references organization (id),
+    organization_id blob not null,
     id blob not null,
     occurred_at integer not null,
     target_id blob,
+    actor_id blob,
     actor_name text,
     doc text not null,
     primary key (organization_id, id)
 ) strict, without rowid;
 
 create index audit_log_of_target on audit_log (organization_id, target_id, id) where target_id is not null;
+create index audit_log_of_actor on audit_log (organization_id, actor_id, id) where actor_id is not null;
 create index audit_log_by_age on audit_log (occurred_at);

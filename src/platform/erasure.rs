@@ -28,6 +28,7 @@ store::statements! {
     /// The organization itself, once nothing names it any more.
     ORGANIZATION = "delete from organization where id = ?1 and erased_at is not null
         and not exists (select 1 from webhook_subscription where organization_id = ?1)
+        and not exists (select 1 from audit_log where organization_id = ?1)
         and not exists (select 1 from file_removal where organization_id = ?1)";
 }
 

@@ -13,7 +13,7 @@ use crate::support::{Answer, Api, App, new_id, on_both, serve_flags};
 
 /// What is stored as a document, and one as release 0.1.0 wrote it, or the first that had such documents: its table, of a record
 /// with its kind.
-const DOCUMENTS: [(&str, &str); 24] = [
+const DOCUMENTS: [(&str, &str); 25] = [
     ("organization", include_str!("fixtures/0.1.0/organization.json")),
     ("api_key", include_str!("fixtures/0.1.0/api_key.json")),
     ("member", include_str!("fixtures/0.1.0/member.json")),
@@ -42,6 +42,11 @@ const DOCUMENTS: [(&str, &str); 24] = [
     (
         "oauth_grant",
         r#"{ "permissions": ["view_tasks"], "resource": "api", "redirectUri": "https://client.example/cb", "challenge": "x" }"#,
+    ),
+    (
+        "audit_log",
+        r#"{ "actorKind": "api_key", "operation": "updatePortal", "target": { "type": "portal", "id": null, "name": "Casa" },
+            "changes": [{ "field": "name", "before": "Mar", "after": "Casa" }], "requestId": "0192f0c1-0000-7000-8000-000000000001" }"#,
     ),
     ("record.custom_field", r#"{ "name": "Door code", "value": "1234" }"#),
 ];
@@ -155,6 +160,7 @@ impl<'a> Scene<'a> {
             "api_key" => vec![(public, "/portals".into()), (platform, org.path("/api-keys"))],
             "member" => vec![(connected, "/portals".into()), (platform, org.path("/members"))],
             "oauth_grant" => vec![(public, "/connections".into())],
+            "audit_log" => vec![(public, "/audit-log".into())],
             "access_token" => vec![(connected, "/portals".into())],
             "portal" => vec![
                 (public, "/portals".into()),

@@ -76,6 +76,11 @@ impl Audits {
         self
     }
 
+    /// Whether what is told stands in the answer, some of it at least.
+    pub(crate) const fn reads_answer(&self) -> bool {
+        matches!(self.what, What::Makes(..)) || !self.tells.is_empty()
+    }
+
     /// Names these fields of the answer besides: they are secrets.
     #[must_use]
     pub const fn withholding(mut self, fields: &'static [&'static str]) -> Self {
@@ -86,6 +91,7 @@ impl Audits {
 
 /// What something was done to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Target {
     /// What sort of thing.
     #[serde(rename = "type")]

@@ -23,18 +23,18 @@ const LONGEST_NAME: usize = 200;
 store::statements! {
     /// A new row. What the actor is called is looked up with it: the name of an API key, or of a member and the app that acts
     /// for them.
-    INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, doc, actor_name) values (?1, ?2, ?3, ?4, ?5, coalesce(
-            (select doc ->> 'name' from api_key where organization_id = ?1 and id = ?6),
+    INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name) values (?1, ?2, ?3, ?4, ?5, ?6, coalesce(
+            (select doc ->> 'name' from api_key where organization_id = ?1 and id = ?7),
             (select coalesce(nullif(m.doc ->> 'name', ''), m.doc ->> 'email')
-                    || coalesce(' via ' || (select a.doc ->> 'name' from oauth_app a where a.id = ?8), '')
-                from member m where m.organization_id = ?1 and m.id = ?7)))";
+                    || coalesce(' via ' || (select a.doc ->> 'name' from oauth_app a where a.id = ?9), '')
+                from member m where m.organization_id = ?1 and m.id = ?8)))";
     /// Removes a batch of old rows.
     SWEEP = "with old as (select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2 for update skip locked)
         delete from audit_log where (organization_id, id) in (select organization_id, id from old)";
 }
 
 /// What sort of credential acted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorKind {
     /// An API key.
@@ -44,6 +44,7 @@ pub enum ActorKind {
     /// A member who is signed in.
     Session,
     /// The platform around us.
+    #[default]
     Platform,
 }
 
@@ -61,6 +62,12 @@ impl Actor {
     #[must_use]
     pub const fn session(member: Uuid) -> Self {
         Self { kind: ActorKind::Session, id: Some(member), app: None }
+    }
+
+    /// The key, or the member; none for the platform.
+    #[must_use]
+    pub const fn id(self) -> Option<Uuid> {
+        self.id
     }
 
     /// Who acts by a credential. Guests are not the log's concern.
@@ -107,27 +114,21 @@ pub struct Entry {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Doc<'e> {
-    actor: DocActor,
+    actor_kind: ActorKind,
     operation: &'e str,
     target: &'e Target,
     changes: Vec<Change>,
     request_id: Uuid,
 }
 
-#[derive(Debug, Serialize)]
-struct DocActor {
-    kind: ActorKind,
-    id: Option<Uuid>,
-}
-
 /// Writes a row, in the transaction of what it tells of.
 pub fn write(context: &mut Context<'_, '_>, entry: Entry) -> Result<()> {
     let Entry { actor, operation, mut target, changes, request_id, at } = entry;
     target.name = target.name.map(|name| name.chars().take(LONGEST_NAME).collect());
-    let doc = Doc { actor: DocActor { kind: actor.kind, id: actor.id }, operation, target: &target, changes: bounded(changes), request_id };
+    let doc = Doc { actor_kind: actor.kind, operation, target: &target, changes: bounded(changes), request_id };
     let (key, member) = actor.named_by();
     let id = context.ids().uuid(at);
-    context.execute(&INSERT, values![id, at, target.id, Value::json(&doc)?, key, member, actor.app]).map(drop)
+    context.execute(&INSERT, values![id, at, target.id, actor.id, Value::json(&doc)?, key, member, actor.app]).map(drop)
 }
 
 /// Removes rows that are kept no longer; true when there may be more of them.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::access::Access;
-use crate::audit::{self, Actor, Audits, Change, Entry, Fields, Target, Thing, What};
+use crate::audit::{self, Actor, Audits, Change, Entry, Target, Thing, What};
 use crate::context::{Context, System};
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Operation};
@@ -63,22 +63,21 @@ impl Begun {
     /// Writes down what has become of it, now that it is done.
     pub(super) fn end(self, context: &mut Context<'_, '_>, answer: &Answer, request_id: Uuid, at: Timestamp) -> Result<()> {
         let Self { audited: Audited { operation, audits, input }, before } = self;
-        let answer = fields(serde_json::from_str(&answer.data).map_err(Error::internal)?);
+        let answer = if audits.reads_answer() { serde_json::from_str(&answer.data).map_err(Error::internal)? } else { Value::Null };
         let (target, mut changes) = match audits.what {
             What::Makes(kind, name) => {
                 let name = answer.get(name).or_else(|| input.get(name)).and_then(Value::as_str).map(str::to_owned);
-                let id = answer.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok());
-                (Target::new(kind, id, name), audit::made(&sent(operation, &input), &answer, audits.tells))
+                (Target::new(kind, audit::id(&answer, "id"), name), made(operation, &audits, &input, &answer))
             }
             What::Changes(read) => {
                 let after = read(context, &input)?;
                 let Some(changes) = audit::difference(before.as_ref(), after.as_ref()) else { return Ok(()) };
                 let Some(thing) = after.or(before) else { return Ok(()) };
-                (thing.target, changes)
+                (thing.target, [changes, audit::told(audits.tells, &input, &answer)].concat())
             }
-            What::Does(name) => (name(context, &input)?, Vec::new()),
+            What::Does(name) => (name(context, &input)?, audit::told(audits.tells, &input, &answer)),
         };
-        changes.extend(besides(&audits, fields(input), &answer));
+        changes.extend(audits.withholds.iter().map(|field| Change::withheld(field)));
         let actor = Actor::of(context.access.credential)?;
         audit::write(context, Entry { actor, operation: operation.id, target, changes, request_id, at })
     }
@@ -97,22 +96,8 @@ impl Begun {
     }
 }
 
-/// What is told besides what became another. Of what is made, the fields that were sent are told already.
-fn besides(audits: &Audits, input: Fields, answer: &Fields) -> Vec<Change> {
-    let tells = if matches!(audits.what, What::Makes(..)) { &[] } else { audits.tells };
-    audit::told(tells, audits.withholds, &input, answer)
-}
-
-/// What was sent, but for what stands in the path.
-fn sent(operation: &Operation, input: &Value) -> Fields {
-    let mut sent = fields(input.clone());
-    sent.retain(|name, _| !operation.is_path_field(name));
-    sent
-}
-
-fn fields(value: Value) -> Fields {
-    match value {
-        Value::Object(fields) => fields,
-        _ => Fields::new(),
-    }
+/// What making a thing is told as, by what was sent but for what stands in the path.
+fn made(operation: &Operation, audits: &Audits, input: &Value, answer: &Value) -> Vec<Change> {
+    let sent = input.as_object().into_iter().flatten().filter(|(name, _)| !operation.is_path_field(name));
+    audit::made(sent, answer, audits.tells)
 }
