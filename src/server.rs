@@ -13,7 +13,7 @@ use engine::clock::Clock;
 use engine::error;
 use engine::ids::Ids;
 use engine::kit::{Kit, Parts};
-use engine::pipeline::{self, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
+use engine::pipeline::{self, Callers, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
 use engine::processors;
 pub use engine::server::Limits;
 use engine::server::accept;
@@ -215,6 +215,7 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
     let app = app();
     Ok(Service {
         app,
+        callers: Callers::of(&store, &clock),
         store,
         clock,
         kit: Arc::new(Kit::new(ids, public_url, &app.lists, parts.with(photos))),

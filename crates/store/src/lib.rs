@@ -12,6 +12,7 @@
 mod backup;
 mod effort;
 mod error;
+mod gather;
 mod job;
 mod many;
 mod postgres;
@@ -31,6 +32,7 @@ use uuid::Uuid;
 pub use effort::Effort;
 use effort::Heaviest;
 pub use error::{Error, Result};
+pub use gather::{Find, Gather};
 pub use job::{Work, WorkError};
 pub use statement::Statement;
 pub use value::{FromColumn, Json, JsonText, Row, Value};

@@ -1,4 +1,5 @@
-//! PostgreSQL: a pool of connections, each operation a transaction on one of them, run on a blocking thread.
+//! PostgreSQL: a pool of connections, each operation a transaction on one of them, run on a blocking thread. Look-ups that
+//! share a query ([`crate::gather`]) have a connection of their own, and no transaction: they wait for nobody's work.
 //!
 //! What a caller that is told "unavailable" may count on:
 //!
@@ -13,6 +14,7 @@ mod link;
 mod pooler;
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -38,6 +40,8 @@ const CONNECTIONS: usize = 256;
 /// A statement that waits longer than a caller does is stopped. A transaction whose client is no longer heard of, and which
 /// may hold the lock of an organization, is ended.
 const SESSION: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set idle_in_transaction_session_timeout = '10s'";
+/// The same for look-ups. The server is to plan each once, rather than anew for every number of keys.
+const LOOKING: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
 /// How long an answer is waited for on this side: longer than the server lets a statement run, so that a server that is there
 /// is heard.
 const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
@@ -60,6 +64,8 @@ const PATIENT_SESSION: &str = "set statement_timeout = 0; set lock_timeout = 0; 
 #[derive(Clone)]
 pub(crate) struct Postgres {
     pool: Arc<Pool>,
+    /// For look-ups.
+    looks: Arc<Pool>,
     shares: Arc<Shares>,
     permits: Arc<Semaphore>,
     queued: Arc<AtomicUsize>,
@@ -68,7 +74,7 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     pub(crate) fn open(url: &str, migrations: &refinery::Runner) -> Result<Self> {
-        let connector = Connector::new(url)?;
+        let connector = Arc::new(Connector::new(url)?);
         let unusable = |failure: Failure| Error::Configuration(failure.to_string());
         let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
         pooler::refuse_pooling_by_transaction(&connector, &mut link)?;
@@ -76,10 +82,19 @@ impl Postgres {
         link.close();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let size = CONNECTIONS.min(CONNECTIONS_A_CORE * cores);
-        let pool = Pool { connector, resting: Mutex::default(), given_up: AtomicU64::default() };
+        let pool = |session| Arc::new(Pool { connector: connector.clone(), session, resting: Mutex::default(), given_up: AtomicU64::default() });
+        let (pool, looks) = (pool(SESSION), pool(LOOKING));
         // Half of them: writers of one organization that queue up behind its lock hold a connection each.
         let shares = Arc::new(Shares::new(size.div_ceil(2)));
-        Ok(Self { pool: Arc::new(pool), shares, permits: Arc::new(Semaphore::new(size)), queued: Arc::default(), size })
+        Ok(Self { pool, looks, shares, permits: Arc::new(Semaphore::new(size)), queued: Arc::default(), size })
+    }
+
+    /// Runs look-ups that may be repeated, each statement by itself. Blocks; for one thread at a time.
+    pub(crate) fn look<T, E: WorkError>(
+        &self,
+        find: impl Fn(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<Result<T, E>, job::Panic> {
+        self.looks.look(Instant::now() + WAIT_LIMIT, find)
     }
 
     pub(crate) async fn run<T: Send + 'static, E: WorkError>(
@@ -132,7 +147,7 @@ impl Postgres {
     }
 
     pub(crate) fn given_up(&self) -> u64 {
-        self.pool.given_up.load(Ordering::Relaxed)
+        [&self.pool, &self.looks].map(|pool| pool.given_up.load(Ordering::Relaxed)).iter().sum()
     }
 }
 
@@ -152,7 +167,9 @@ fn migrate(link: &mut Link, migrations: &refinery::Runner) -> Result<()> {
 /// back: what took it (a server that goes or was demoted, a way that swallows what is sent) has most likely taken them too,
 /// and finding that out one by one costs a caller's patience each time.
 struct Pool {
-    connector: Connector,
+    connector: Arc<Connector>,
+    /// What is said first on each.
+    session: &'static str,
     resting: Mutex<Resting>,
     given_up: AtomicU64,
 }
@@ -218,7 +235,7 @@ impl Pool {
         loop {
             let generation = self.resting().generation;
             let connected = self.connector.connect(until).and_then(|mut link| {
-                link.run(until, SESSION)?;
+                link.run(until, self.session)?;
                 Ok(link)
             });
             let now = Instant::now();
@@ -233,6 +250,7 @@ impl Pool {
                         made: now,
                         rests_since: now,
                         until,
+                        patience: ANSWER_LIMIT,
                         is_read: false,
                         failed: None,
                     });
@@ -240,6 +258,35 @@ impl Pool {
                 Err(_) if now + PAUSE < until => std::thread::sleep(PAUSE),
                 // Whatever the server says against it: it was good enough when this process started.
                 Err(failure) => return Err(Error::Unavailable(failure.to_string())),
+            }
+        }
+    }
+
+    /// Runs look-ups, by a moment, each statement by itself; on another connection where one has died or was demoted.
+    fn look<T, E: WorkError>(
+        &self,
+        until: Instant,
+        find: impl Fn(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<Result<T, E>, job::Panic> {
+        loop {
+            let connection = self.rested().map_or_else(|| self.connect(until), Ok);
+            let mut connection = match connection {
+                Ok(connection) => connection,
+                Err(error) => return Ok(Err(error.into())),
+            };
+            (connection.is_read, connection.failed) = (true, None);
+            (connection.until, connection.patience) = (until, BEGIN_LIMIT);
+            let found = catch_unwind(AssertUnwindSafe(|| find(&mut Transaction::new(Handle::Postgres(&mut connection), true))));
+            // What a server says that was demoted meanwhile may be older than what is known.
+            let is_demoted = connection.link.is_read_only();
+            if !is_demoted && !connection.link.is_lost() {
+                self.take_back(connection, true);
+                return found;
+            }
+            let cause = if is_demoted { "the server has become one that takes no writes" } else { "it was lost while it was in use" };
+            self.give_up(connection, &cause);
+            if Instant::now() >= until {
+                return Ok(Err(Error::Unavailable(cause.into()).into()));
             }
         }
     }
@@ -325,6 +372,8 @@ pub(crate) struct Connection {
     rests_since: Instant,
     /// When the caller of the work under way is told that it takes too long.
     until: Instant,
+    /// How long each statement of it is waited for.
+    patience: Duration,
     is_read: bool,
     /// The first failure of a statement of the transaction: the server would take a commit, and undo the work all the same.
     failed: Option<Error>,
@@ -333,7 +382,7 @@ pub(crate) struct Connection {
 impl Connection {
     fn ask<T>(&mut self, question: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>) -> Result<T> {
         self.assert_awaited()?;
-        let answer = self.link.ask(Instant::now() + ANSWER_LIMIT, question).map_err(Error::from);
+        let answer = self.link.ask(Instant::now() + self.patience, question).map_err(Error::from);
         if let Err(error) = &answer {
             self.failed.get_or_insert_with(|| error.clone());
         }
