@@ -59,7 +59,7 @@ insert into idempotency_record (organization_id, credential, key, fingerprint, s
 commit;
 ";
 /// The organization of this number, in such a statement.
-const NUMBERED: &str = "cast('00000000-0000-4000-8000-' || lpad(to_hex(:o), 12, '0') as uuid)";
+const NUMBERED: &str = "cast('00000000-0000-4000-8000-' || lpad(to_hex(cast(:o as bigint)), 12, '0') as uuid)";
 /// What the ids of numbered organizations have in common.
 const NUMBERING: (u64, u64) = (0x4000, 0x8000_0000_0000_0000);
 

@@ -21,7 +21,7 @@ const TOGETHER: usize = 1_024;
 /// Who may wait for the next ones.
 const WAITING: usize = 16_384;
 
-/// Finds what there is of these keys. It may be asked a second time, where a connection has died.
+/// Finds what there is of these keys.
 pub type Find<K, V, E> = dyn Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync;
 
 /// Look-ups of one kind.

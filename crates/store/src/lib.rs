@@ -5,7 +5,8 @@
 //! a thread that owns a connection, so no network call of another kind can happen while a transaction is open.
 //!
 //! - SQLite: one reader thread a core, and one writer thread that commits many queued operations together.
-//! - PostgreSQL: a pool of connections; each operation is a transaction of its own.
+//! - PostgreSQL: a pool of connections; each read is a transaction of its own, and queued writes of one share are committed
+//!   together.
 //!
 //! This crate knows no word of the product's domain.
 
@@ -86,6 +87,15 @@ pub struct Load {
     pub size: usize,
 }
 
+/// How long work has waited for a connection since the store was opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// How much work there was.
+    pub count: u64,
+    /// For how long in all.
+    pub time: Duration,
+}
+
 impl Store {
     /// Opens `sqlite:PATH` or `postgres://…`, after bringing its schema up to date. Blocks.
     pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
@@ -106,7 +116,7 @@ impl Store {
         let work = self.heaviest.of(work);
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
-            Backend::Postgres(postgres) => postgres.run(share, WORK_LIMIT, true, work).await,
+            Backend::Postgres(postgres) => postgres.read(share, WORK_LIMIT, work).await,
         }
     }
 
@@ -125,7 +135,7 @@ impl Store {
         let work = self.heaviest.of(work);
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
-            Backend::Postgres(postgres) => postgres.run(share, limit, false, work).await,
+            Backend::Postgres(postgres) => postgres.write(share, limit, work).await,
         }
     }
 
@@ -166,6 +176,15 @@ impl Store {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.load(),
             Backend::Postgres(postgres) => postgres.load(),
+        }
+    }
+
+    /// How long work has waited for a connection; nothing on SQLite, where it waits for a thread.
+    #[must_use]
+    pub fn waited(&self) -> Waited {
+        match &self.backend {
+            Backend::Sqlite(_) => Waited::default(),
+            Backend::Postgres(postgres) => postgres.waited(),
         }
     }
 
@@ -238,7 +257,7 @@ pub struct Transaction<'a> {
 
 enum Handle<'a> {
     Sqlite(&'a rusqlite::Connection),
-    Postgres(&'a mut postgres::Connection),
+    Postgres(&'a mut postgres::connection::Connection),
 }
 
 impl<'a> Transaction<'a> {
@@ -297,6 +316,16 @@ impl<'a> Transaction<'a> {
         Ok(touched)
     }
 
+    /// Runs a change of which nobody asks how many rows it touched. On PostgreSQL it is sent along with the next statement, and
+    /// what is wrong with it is told by that one, or at the end.
+    pub fn execute_along(&mut self, statement: &'static Statement, params: Vec<Value>) -> Result<()> {
+        self.effort.statements += 1;
+        match &mut self.handle {
+            Handle::Sqlite(connection) => sqlite::execute(connection, statement, &params, &mut self.effort).map(drop),
+            Handle::Postgres(connection) => connection.execute_along(statement, params),
+        }
+    }
+
     /// Takes a lock that other transactions on this database see, and that dies with this one; false when it is taken.
     ///
     /// On SQLite a writing transaction is alone as it is, so the answer is always true.
@@ -304,6 +333,37 @@ impl<'a> Transaction<'a> {
         match &mut self.handle {
             Handle::Sqlite(_) => Ok(true),
             Handle::Postgres(connection) => connection.try_lock(key),
+        }
+    }
+
+    /// Takes a lock that other transactions on this database see, and that dies with this one; what a query finds once it is
+    /// taken, or `None` when another has it.
+    ///
+    /// On SQLite a writing transaction is alone as it is, so it is always to be had.
+    pub fn rows_under_lock(&mut self, key: i64, statement: &'static Statement, params: &[Value]) -> Result<Option<Vec<Row>>> {
+        match &mut self.handle {
+            Handle::Sqlite(_) => self.rows(statement, params).map(Some),
+            Handle::Postgres(connection) => {
+                self.effort.statements += 1;
+                let rows = connection.rows_under_lock(key, statement, params)?;
+                self.effort.rows += rows.as_ref().map_or(0, Vec::len) as u64;
+                Ok(rows)
+            }
+        }
+    }
+
+    /// Whether what it has done may be committed.
+    fn assert_sound(&mut self) -> Result<()> {
+        match &self.handle {
+            Handle::Sqlite(_) => Ok(()),
+            Handle::Postgres(connection) => connection.assert_sound(),
+        }
+    }
+
+    /// Notes that work was broken off on it.
+    fn doubt(&mut self) {
+        if let Handle::Postgres(connection) = &mut self.handle {
+            connection.doubt();
         }
     }
 
