@@ -188,7 +188,8 @@ fn uploads(given: Option<&str>, database_url: &str) -> Result<Option<Files>, Str
 /// Opens the database, bringing it to this version first.
 pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
     let url = database.url()?;
-    let opened = tokio::task::spawn_blocking(move || store::Store::open(&url, &crate::migrations())).await;
+    let connections = database.database_connections.map(usize::from);
+    let opened = tokio::task::spawn_blocking(move || store::Store::open_with(&url, &crate::migrations(), connections)).await;
     let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     records::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
     Ok(store)

@@ -99,9 +99,14 @@ pub struct Waited {
 impl Store {
     /// Opens `sqlite:PATH` or `postgres://…`, after bringing its schema up to date. Blocks.
     pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
+        Self::open_with(url, migrations, None)
+    }
+
+    /// The same, with so many connections to PostgreSQL at the most.
+    pub fn open_with(url: &str, migrations: &Migrations, connections: Option<usize>) -> Result<Self> {
         let backend = match location(url)? {
             Location::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, &migrations.sqlite)?),
-            Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres)?),
+            Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres, connections)?),
         };
         Ok(Self { backend, heaviest: Arc::default() })
     }
@@ -302,8 +307,9 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Runs a statement that inserts one row, `insert … values (…)`, for each of these rows; the number of rows it touched.
-    /// For many rows that is far less than as many statements. No two rows may be in conflict with one another.
+    /// Runs a statement that inserts or updates one row, `insert … values (…)` or `update … where …`, for each of these rows; the
+    /// number of rows it touched. For many rows that is far less than as many statements. No two rows may be in conflict with one
+    /// another.
     pub fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
         let mut touched = 0;
         for rows in rows.chunks(many::ROWS) {
@@ -313,6 +319,24 @@ impl<'a> Transaction<'a> {
                 Handle::Postgres(connection) => connection.execute_many(statement, rows),
             }?;
         }
+        Ok(touched)
+    }
+
+    /// [`Transaction::execute_many`] of a statement that tells of each row it touches, `… returning …`: these, in any order.
+    pub fn rows_of_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Row>> {
+        let mut touched = Vec::new();
+        for rows in rows.chunks(many::ROWS) {
+            self.effort.statements += 1;
+            match &mut self.handle {
+                Handle::Sqlite(connection) => {
+                    for row in rows {
+                        touched.extend(sqlite::rows(connection, statement, row, &mut self.effort)?);
+                    }
+                }
+                Handle::Postgres(connection) => touched.extend(connection.rows_of_many(statement, rows)?),
+            }
+        }
+        self.effort.rows += touched.len() as u64;
         Ok(touched)
     }
 

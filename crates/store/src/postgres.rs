@@ -39,6 +39,10 @@ use crate::{Handle, Load, Share, Transaction, WAIT_LIMIT, Waited};
 const CONNECTIONS_A_CORE: usize = 8;
 /// Connections at the most. Each that is in use has a blocking thread, of which there are 512 for everything in the process.
 const CONNECTIONS: usize = 256;
+/// Of these, the one that look-ups have. No other work waits for it, and none is in its way.
+const LOOKERS: usize = 1;
+/// That one, and one for everything else.
+const LEAST_CONNECTIONS: usize = LOOKERS + 1;
 /// A statement that waits longer than a caller does is stopped. A transaction whose client is no longer heard of, and which
 /// may hold the lock of an organization, is ended.
 const SESSION: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set idle_in_transaction_session_timeout = '10s'";
@@ -71,7 +75,7 @@ struct Inner {
 }
 
 impl Postgres {
-    pub(crate) fn open(url: &str, migrations: &refinery::Runner) -> Result<Self> {
+    pub(crate) fn open(url: &str, migrations: &refinery::Runner, connections: Option<usize>) -> Result<Self> {
         let connector = Arc::new(Connector::new(url)?);
         let unusable = |failure: Failure| Error::Configuration(failure.to_string());
         let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
@@ -79,15 +83,16 @@ impl Postgres {
         migrate(&mut link, migrations)?;
         link.close();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let size = CONNECTIONS.min(CONNECTIONS_A_CORE * cores);
+        let size = connections.unwrap_or(CONNECTIONS_A_CORE * cores).clamp(LEAST_CONNECTIONS, CONNECTIONS);
+        let for_work = size - LOOKERS;
         let pool = |session| Arc::new(Pool::new(connector.clone(), session));
         Ok(Self(Arc::new(Inner {
             pool: pool(SESSION),
             looks: pool(LOOKING),
             // Half of them, so that who reads a lot leaves some to the others.
-            shares: Shares::new(size.div_ceil(2)),
+            shares: Shares::new(for_work.div_ceil(2)),
             writes: Queue::new(1),
-            permits: Arc::new(Semaphore::new(size)),
+            permits: Arc::new(Semaphore::new(for_work)),
             queued: AtomicUsize::default(),
             size,
             waits: AtomicU64::default(),
@@ -196,7 +201,7 @@ impl Postgres {
 
     pub(crate) fn load(&self) -> Load {
         let inner = &self.0;
-        let busy = inner.size - inner.permits.available_permits();
+        let busy = inner.size - LOOKERS - inner.permits.available_permits();
         Load { queued: inner.queued.load(Ordering::Relaxed) + inner.writes.len(), busy, size: inner.size }
     }
 

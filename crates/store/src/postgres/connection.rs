@@ -68,6 +68,7 @@ enum Step<'q> {
     Say(&'static str),
     Rows(&'static Statement, Cow<'q, [Value]>),
     Change(&'static Statement, Cow<'q, [Value]>),
+    /// Tells the rows that it touches, if the statement does, or else how many.
     Many(&'static Statement, &'q [Vec<Value>]),
 }
 
@@ -346,15 +347,22 @@ impl Connection {
     }
 
     pub(crate) fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
+        Ok(self.many(statement, rows)?.into_iter().map(Told::touched).sum())
+    }
+
+    pub(crate) fn rows_of_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Row>> {
+        Ok(self.many(statement, rows)?.into_iter().flat_map(Told::into_rows).collect())
+    }
+
+    fn many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Told>> {
         let Some(prepared) = self.prepared_for_many(statement)? else {
-            return Err(Error::Defect(format!("inserts no values: {}", statement.text())));
+            return Err(Error::Defect(format!("is for no rows: {}", statement.text())));
         };
         let columns = prepared.params().len();
         if rows.iter().any(|row| row.len() != columns) {
             return Err(Error::Defect(format!("wants {columns} values a row: {}", statement.text())));
         }
-        let told = self.exchange(vec![Step::Many(statement, rows)])?;
-        Ok(told.into_iter().map(Told::touched).sum())
+        self.exchange(vec![Step::Many(statement, rows)])
     }
 
     pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
@@ -384,7 +392,10 @@ impl Ready<'_> {
             Self::Change(statement, params) => Box::pin(async move { client.execute(statement, params).await.map(Told::Touched) }),
             Self::Many(statement, arrays) => Box::pin(async move {
                 let params: Vec<&(dyn ToSql + Sync)> = arrays.iter().map(|array| array as &(dyn ToSql + Sync)).collect();
-                client.execute(statement, &params).await.map(Told::Touched)
+                if statement.columns().is_empty() {
+                    return client.execute(statement, &params).await.map(Told::Touched);
+                }
+                client.query(statement, &params).await.map(Told::Rows)
             }),
         }
     }
