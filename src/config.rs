@@ -84,6 +84,10 @@ pub struct DatabaseFlags {
     /// `VESTIBULE_DATABASE_URL_FILE`].
     #[arg(long, env = "VESTIBULE_DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<String>,
+    /// Connections that this process has to PostgreSQL at the most, 2 to 256; one of them looks callers up [default: 8 a
+    /// processor].
+    #[arg(long, env = "VESTIBULE_DATABASE_CONNECTIONS", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(2..=256))]
+    pub database_connections: Option<u16>,
 }
 
 impl DatabaseFlags {

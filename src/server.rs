@@ -14,7 +14,7 @@ use engine::clock::Clock;
 use engine::error;
 use engine::ids::Ids;
 use engine::kit::{Kit, Parts};
-use engine::pipeline::{self, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
+use engine::pipeline::{self, Callers, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
 use engine::processors;
 pub use engine::server::Limits;
 use engine::server::accept;
@@ -190,7 +190,8 @@ fn uploads(given: Option<&str>, database_url: &str) -> Result<Option<Files>, Str
 /// Opens the database, bringing it to this version first.
 pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
     let url = database.url()?;
-    let opened = tokio::task::spawn_blocking(move || store::Store::open(&url, &crate::migrations())).await;
+    let connections = database.database_connections.map(usize::from);
+    let opened = tokio::task::spawn_blocking(move || store::Store::open_with(&url, &crate::migrations(), connections)).await;
     let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     records::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
     Ok(store)
@@ -218,6 +219,7 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
     let app = app();
     Ok(Service {
         app,
+        callers: Callers::of(&store, &clock),
         store,
         clock,
         kit: Arc::new(Kit::new(ids, public_url, &app.lists, parts.with(photos))),

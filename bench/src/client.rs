@@ -17,6 +17,7 @@ use hyper_util::rt::TokioIo;
 use rlt::{BenchSuite, IterInfo, IterReport};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+use uuid::Uuid;
 
 use crate::keys::Keys;
 use crate::setup;
@@ -192,20 +193,29 @@ pub enum Ask {
     Read(Arc<str>, Coding),
     /// A new portal, each under its own idempotency key.
     Create(Keys),
+    /// The same, each by another of these callers.
+    CreateBy(Keys, Arc<[Client]>),
 }
 
 impl Requests {
     fn next(&self) -> http::Result<Request<Full<Bytes>>> {
         match &self.ask {
             Ask::Read(path, coding) => self.client.read(path, *coding).body(Full::default()),
-            Ask::Create(keys) => {
-                let key = keys.next().to_string();
-                let body = setup::portal(&key).to_string();
-                let request = self.client.request(Method::POST, PORTALS).header(CONTENT_TYPE, "application/json");
-                request.header("idempotency-key", key).body(Full::from(body))
+            Ask::Create(keys) => create(&self.client, keys.next()),
+            Ask::CreateBy(keys, clients) => {
+                let key = keys.next();
+                // They are numbered, from the lowest bits on.
+                let turn = usize::try_from(key.as_u64_pair().1).unwrap_or_default() % clients.len();
+                create(&clients[turn], key)
             }
         }
     }
+}
+
+fn create(client: &Client, key: Uuid) -> http::Result<Request<Full<Bytes>>> {
+    let body = setup::portal(&key.to_string()).to_string();
+    let request = client.request(Method::POST, PORTALS).header(CONTENT_TYPE, "application/json");
+    request.header("idempotency-key", key.to_string()).body(Full::from(body))
 }
 
 #[async_trait]

@@ -4,10 +4,11 @@ use http::Method;
 use serde_json::json;
 
 use crate::city::{self, Kind, PROPERTY, property, stay};
-use crate::client::{Coding, PORTALS, PRECHECK_STEPS};
+use crate::client::{Client, Coding, PORTALS, PRECHECK_STEPS};
 use crate::library::{BODY, PORTAL_MANUALS};
 use crate::measure::Bench;
 use crate::report::Line;
+use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
 /// The part of a bare handler's rate that the page is to reach.
@@ -16,33 +17,42 @@ const TARGET: f64 = 0.25;
 const MANUALS: u64 = 12;
 const STEPS: usize = 6;
 
+/// What there is for a guest, as [`visited`] sets it up.
+pub const VISITED: &str = "6 steps and 12 manuals";
+
 impl Bench {
     /// The page by which a guest enters, as it is and compressed.
     pub async fn guest_page(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
-        let (platform, client) = (setup::platform(&server)?, setup::organization(&server).await?);
-        let records = json!({ "records": [property(0), stay()] });
-        platform.ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&records)).await?;
-        let mut portal = setup::portal("page");
-        portal["isDefault"] = true.into();
-        city::created(&client, PORTALS, &portal).await?;
-        for number in 0..MANUALS {
-            let manual = json!({
-                "nickname": format!("Manual {number}"), "title": format!("How it works, part {number}"), "description": BODY,
-                "iconName": "heater", "isActive": true,
-            });
-            let id = city::created(&client, PORTAL_MANUALS, &manual).await?;
-            city::assign(&client, Kind("manual", 0), id, "propertyIds", &[PROPERTY.id(0)]).await?;
-        }
-        for number in 0..STEPS {
-            let id = city::created(&client, PRECHECK_STEPS, &setup::step(number)).await?;
-            city::assign(&client, Kind("precheck_step", 0), id, "propertyIds", &[PROPERTY.id(0)]).await?;
-        }
-        let path = format!("/stay/{}", city::guest_token(&platform).await?);
-        let what = format!("`GET /stay/…`, the guest's page of {STEPS} steps and {MANUALS} manuals");
+        let client = setup::organization(&server).await?;
+        let path = format!("/stay/{}", visited(&server, &client).await?);
+        let what = format!("`GET /stay/…`, the guest's page of {VISITED}");
         let compressed = format!("{what}, gzip accepted");
         let mut lines = self.beside_bare(&server, &client, &what, &path, Coding::Identity, TARGET).await?;
         lines.extend(self.beside_bare(&server, &client, &compressed, &path, Coding::Gzip, TARGET).await?);
         Ok(lines)
     }
+}
+
+/// A guest of the client's organization, whose flat has steps and manuals; the token of their link.
+pub async fn visited(server: &Server, client: &Client) -> anyhow::Result<String> {
+    let platform = setup::platform(server)?;
+    let records = json!({ "records": [property(0), stay()] });
+    platform.ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&records)).await?;
+    let mut portal = setup::portal("page");
+    portal["isDefault"] = true.into();
+    city::created(client, PORTALS, &portal).await?;
+    for number in 0..MANUALS {
+        let manual = json!({
+            "nickname": format!("Manual {number}"), "title": format!("How it works, part {number}"), "description": BODY,
+            "iconName": "heater", "isActive": true,
+        });
+        let id = city::created(client, PORTAL_MANUALS, &manual).await?;
+        city::assign(client, Kind("manual", 0), id, "propertyIds", &[PROPERTY.id(0)]).await?;
+    }
+    for number in 0..STEPS {
+        let id = city::created(client, PRECHECK_STEPS, &setup::step(number)).await?;
+        city::assign(client, Kind("precheck_step", 0), id, "propertyIds", &[PROPERTY.id(0)]).await?;
+    }
+    city::guest_token(&platform).await
 }

@@ -1,6 +1,8 @@
-//! On PostgreSQL: durable creations beside `pgbench` running the statements of one, and reads from one node and from two.
+//! On PostgreSQL: reads beside a bare handler and from two nodes, durable creations beside `pgbench` running the statements of
+//! one, in one organization and in many.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,44 +10,58 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use http::Method;
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::client::{Ask, Client, Coding, PORTALS, PRECHECK_STEPS, Requests};
+use crate::guest_page::{self, VISITED};
 use crate::keys::Keys;
 use crate::load;
 use crate::measure::Bench;
 use crate::report::Line;
 use crate::server::Server;
-use crate::setup::{self, LISTED};
+use crate::setup::{self, LISTED, ORGANIZATION};
 
 /// Connections that create, to the service.
 const CREATING: u32 = 64;
 /// Connections to the database, of the service and of `pgbench`: 8 a core (`crates/store/src/postgres.rs`).
 const A_CORE: usize = 8;
-/// The part of the rate of `pgbench` that creations are to reach.
-const CREATE_TARGET: f64 = 0.6;
+/// Organizations that they are spread over.
+const ORGANIZATIONS: u32 = 64;
+/// The part of the rate of `pgbench` that creations in one organization are to reach: they share commits.
+const CREATE_TARGET: f64 = 2.0;
+/// The same, spread over many organizations.
+const SPREAD_TARGET: f64 = 0.8;
+/// The part of a bare handler's rate that the list of steps is to reach.
+const LIST_TARGET: f64 = 0.7;
+/// The same, of what a guest sees.
+const STAY_TARGET: f64 = 0.25;
 /// Connections that read, in all.
 const READING: u32 = 32;
 
-/// What creating a portal asks of the database, in the two transactions it takes, who asks and the creation; the rows are as
-/// long. `pgbench` reads a colon as the beginning of a variable, so that no JSON can stand here.
+/// What creating a portal asks of the database: who asks, and the creation; the rows are as long. `pgbench` reads a colon as the
+/// beginning of a variable, so that no JSON can stand here.
 const STATEMENTS: &str = r"
 \set n random(1, 1000000000000)
-begin isolation level repeatable read read only;
-select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id limit 1;
-commit;
+\set o random(1, ORGANIZATIONS)
+select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id
+    where k.organization_id = ORGANIZATION limit 1;
 begin;
 select pg_try_advisory_xact_lock(:n);
-select fingerprint, status, body, completed_at from idempotency_record where organization_id = (select id from organization limit 1) and credential = 'bench' and key = 'bench-' || :n;
-update organization set revision = revision + 12345 where id = (select id from organization limit 1) and erased_at is null returning doc, revision;
-select id from portal where organization_id = (select id from organization limit 1) and name_key = 'bench-' || :n;
+select fingerprint, status, body, completed_at from idempotency_record where organization_id = ORGANIZATION and credential = 'bench' and key = 'bench-' || :n;
+update organization set revision = revision + 12345 where id = ORGANIZATION and erased_at is null returning doc, revision;
+select id from portal where organization_id = ORGANIZATION and name_key = 'bench-' || :n;
 insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc)
-    values ((select id from organization limit 1), gen_random_uuid(), 'bench-' || :n, false, now(), now(), repeat('x', 130), jsonb_build_object('supportNotes', repeat('x', DOCUMENT)))
+    values (ORGANIZATION, gen_random_uuid(), 'bench-' || :n, false, now(), now(), repeat('x', 130), jsonb_build_object('supportNotes', repeat('x', DOCUMENT)))
     on conflict (organization_id, id) do nothing;
 insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
-    values ((select id from organization limit 1), 'bench', 'bench-' || :n, decode(repeat('21', 32), 'hex'), 201, repeat('x', ANSWER), now())
+    values (ORGANIZATION, 'bench', 'bench-' || :n, decode(repeat('21', 32), 'hex'), 201, repeat('x', ANSWER), now())
     on conflict (organization_id, credential, key) do nothing;
 commit;
 ";
+/// The organization of this number, in such a statement.
+const NUMBERED: &str = "cast('00000000-0000-4000-8000-' || lpad(to_hex(cast(:o as bigint)), 12, '0') as uuid)";
+/// What the ids of numbered organizations have in common.
+const NUMBERING: (u64, u64) = (0x4000, 0x8000_0000_0000_0000);
 
 impl Bench {
     /// Everything about PostgreSQL, on an empty database.
@@ -53,37 +69,64 @@ impl Bench {
         let node = Server::on(&self.binary, &self.scratch, url)?;
         let client = setup::organization(&node).await?;
         setup::listed(&client).await?;
-        let mut lines = vec![self.created(&client, url).await?];
+        let list = format!("`GET {PRECHECK_STEPS}` on PostgreSQL, {LISTED} steps");
+        let mut lines = self.beside_bare(&node, &client, &list, PRECHECK_STEPS, Coding::Identity, LIST_TARGET).await?;
+        lines.push(self.created(&client, url).await?);
+        lines.push(self.spread(&node, url).await?);
         let other = Server::on(&self.binary, &self.scratch, url)?;
         lines.push(self.shared(&client, &client.at(other.address)?).await?);
+        drop(other);
+        let stay = format!("/guest/v1/stays/{}", guest_page::visited(&node, &client).await?);
+        let what = format!("`GET /guest/v1/stays/{{token}}` on PostgreSQL, {VISITED}");
+        lines.extend(self.beside_bare(&node, &client, &what, &stay, Coding::Identity, STAY_TARGET).await?);
         Ok(lines)
     }
 
-    /// Durable creations beside `pgbench`.
+    /// Durable creations in one organization.
     async fn created(&self, client: &Client, url: &str) -> anyhow::Result<Line> {
-        let answer = client.ask(Method::POST, PORTALS, Some(&setup::portal("Azul"))).await?;
-        let envelope: Value = serde_json::from_slice(answer.body())?;
-        let (document, answer) = (envelope["data"].to_string().len(), answer.body().len());
-        let script = self.scratch.join("create.sql");
-        fs::write(&script, STATEMENTS.replace("DOCUMENT", &document.to_string()).replace("ANSWER", &answer.to_string()))?;
         let keys = Keys::default();
         // The portals that are there have the first of them in their names.
         for _ in 0..LISTED {
             let _ = keys.next();
         }
+        let id = ORGANIZATION.rsplit('/').next().unwrap_or_default();
         let requests = Requests { client: client.clone(), ask: Ask::Create(keys) };
+        let what = format!("durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATING} connections, one organization");
+        self.beside_pgbench(what, requests, &format!("cast('{id}' as uuid)"), CREATE_TARGET, url).await
+    }
+
+    /// Durable creations over many organizations.
+    async fn spread(&self, node: &Server, url: &str) -> anyhow::Result<Line> {
+        let mut clients = Vec::new();
+        for number in 1..=u64::from(ORGANIZATIONS) {
+            let id = Uuid::from_u64_pair(NUMBERING.0, NUMBERING.1 | number);
+            clients.push(setup::organization_at(node, &format!("/platform/v1/organizations/{id}")).await?);
+        }
+        let client = clients.first().cloned().context("no organization")?;
+        let requests = Requests { client, ask: Ask::CreateBy(Keys::default(), clients.into()) };
+        let what = format!("durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATING} connections, {ORGANIZATIONS} organizations");
+        self.beside_pgbench(what, requests, NUMBERED, SPREAD_TARGET, url).await
+    }
+
+    /// Durable creations beside `pgbench`, in the organizations that it names so.
+    async fn beside_pgbench(&self, what: String, requests: Requests, organization: &str, target: f64, url: &str) -> anyhow::Result<Line> {
+        let answer = requests.client.ask(Method::POST, PORTALS, Some(&setup::portal("Azul"))).await?;
+        let envelope: Value = serde_json::from_slice(answer.body())?;
+        let (document, answer) = (envelope["data"].to_string().len(), answer.body().len());
+        let script = self.scratch.join("create.sql");
+        let statements = STATEMENTS.replace("ORGANIZATIONS", &ORGANIZATIONS.to_string()).replace("ORGANIZATION", organization);
+        fs::write(&script, statements.replace("DOCUMENT", &document.to_string()).replace("ANSWER", &answer.to_string()))?;
         let connections = A_CORE * std::thread::available_parallelism()?.get();
         let compared = self
             .compare(
-                "create on PostgreSQL",
+                &what,
                 "/s",
                 async |length| Ok(load::round(requests.clone(), CREATING, length, &self.scratch).await?.rate),
                 async |length| pgbench(url, &script, connections, length).await,
             )
             .await?;
-        let what = format!("durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATING} connections");
         let yardstick = format!("pgbench, the same statements, {connections} connections");
-        Ok(compared.line(what, &yardstick, Some(CREATE_TARGET)))
+        Ok(compared.line(what, &yardstick, Some(target)))
     }
 
     /// A list from two nodes beside the same one from one of them.
@@ -112,7 +155,7 @@ impl Bench {
 }
 
 /// Transactions a second.
-async fn pgbench(url: &str, script: &std::path::Path, connections: usize, length: Duration) -> anyhow::Result<f64> {
+async fn pgbench(url: &str, script: &Path, connections: usize, length: Duration) -> anyhow::Result<f64> {
     let seconds = length.as_secs().max(1).to_string();
     let mut command = Command::new(program());
     command.args(["-n", "-M", "prepared", "-j", "2", "-T", &seconds, "-c", &connections.to_string(), "-f"]).arg(script).arg(url);

@@ -24,12 +24,17 @@ pub fn platform(server: &Server) -> anyhow::Result<Client> {
 
 /// A client of the public interface, in a new organization, that may read and change portals, steps, manuals and texts.
 pub async fn organization(server: &Server) -> anyhow::Result<Client> {
+    organization_at(server, ORGANIZATION).await
+}
+
+/// The same, where the platform finds it at another path.
+pub async fn organization_at(server: &Server, path: &str) -> anyhow::Result<Client> {
     let platform = platform(server)?;
     let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });
-    platform.ask(Method::PUT, ORGANIZATION, Some(&organization)).await?;
+    platform.ask(Method::PUT, path, Some(&organization)).await?;
     let permissions = ["view_properties", "modify_properties", "modify_tasks", "view_guides", "modify_guides"];
     let key = json!({ "name": "bench", "permissions": permissions });
-    let key = platform.data(Method::POST, &format!("{ORGANIZATION}/api-keys"), Some(&key)).await?;
+    let key = platform.data(Method::POST, &format!("{path}/api-keys"), Some(&key)).await?;
     Client::new(server.address, key["token"].as_str().context("an API key without its token")?)
 }
 

@@ -293,7 +293,7 @@ pub(super) fn save(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()>
     let key = portal.name.as_deref().map(folded);
     let doc = store::Value::json(portal)?;
     let params = values![portal.id, key, portal.is_default, portal.created_at, portal.updated_at, summary(portal)?, doc];
-    context.execute(&PUT, params)?;
+    context.execute_along(&PUT, params)?;
     translations::note_links(context, portal.id, portal.linked_texts())
 }
 

@@ -72,7 +72,7 @@ store::statements! {
     HOLD = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
     /// Gives a delivery back, as it stands now.
     SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6
-        where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending'";
+        where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending' returning id";
     /// Notes that a subscription was delivered to. A disabled one keeps the count that says why.
     DELIVERED = "update webhook_subscription set last_delivered_at = ?3,
         consecutive_failures = case when disabled_at is null then 0 else consecutive_failures end
@@ -333,8 +333,47 @@ pub(super) fn settle(
     if tx.row(&HOLD, &values![organization, subscription])?.is_none() {
         return Ok(None);
     }
-    let (mut turn, mut was_reached) = (None, false);
-    for Entry { claim, delivery, settlement } in entries {
+    let mut turn = None;
+    let is_gone = |entry: &Entry| entry.settlement == Settlement::Gone;
+    for entries in entries.split_inclusive(is_gone) {
+        let (mut was_reached, settled) = (false, give_back(tx, organization, entries)?);
+        for Entry { claim, settlement, .. } in entries {
+            if !settled.contains(&claim.id) {
+                continue;
+            }
+            let reason = match *settlement {
+                Settlement::Retry(_) | Settlement::Over(_) => continue,
+                Settlement::Delivered => {
+                    was_reached = true;
+                    continue;
+                }
+                Settlement::Gone => {
+                    tx.execute_along(&DELETE, values![organization, subscription, now].into())?;
+                    return Ok(Some(Turn::Deleted));
+                }
+                Settlement::Failed => {
+                    reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
+                    let failures: i64 = tx.row(&FAILED, &values![organization, subscription])?.map_or(Ok(0), |row| row.get(0))?;
+                    if failures < MAX_FAILURES {
+                        continue;
+                    }
+                    DisabledReason::Failures
+                }
+                Settlement::Disabled(reason, _) => reason,
+            };
+            reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
+            if disable(tx, organization, subscription, reason, now)? {
+                turn = Some(Turn::Disabled(reason));
+            }
+        }
+        reached(tx, organization, subscription, was_reached, now)?;
+    }
+    Ok(turn)
+}
+
+/// Gives deliveries back, as they stand now; those whose claims held.
+fn give_back(tx: &mut Transaction<'_>, organization: Uuid, entries: &[Entry]) -> Result<HashSet<Uuid>> {
+    let row = |Entry { claim, delivery, settlement }: &Entry| {
         let (status, next) = match *settlement {
             Settlement::Delivered | Settlement::Gone => (Status::Delivered, None),
             Settlement::Retry(next) => (Status::Pending, Some(next)),
@@ -342,42 +381,16 @@ pub(super) fn settle(
             Settlement::Over(status) | Settlement::Disabled(_, status) => (status, None),
         };
         let doc = store::Value::json(delivery)?;
-        if tx.execute(&SETTLE, &values![organization, claim.id, claim.leased_until, status.as_ref(), next, doc])? == 0 {
-            continue;
-        }
-        let reason = match *settlement {
-            Settlement::Retry(_) | Settlement::Over(_) => continue,
-            Settlement::Delivered => {
-                was_reached = true;
-                continue;
-            }
-            Settlement::Gone => {
-                tx.execute(&DELETE, &values![organization, subscription, now])?;
-                return Ok(Some(Turn::Deleted));
-            }
-            Settlement::Failed => {
-                reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
-                let failures: i64 = tx.row(&FAILED, &values![organization, subscription])?.map_or(Ok(0), |row| row.get(0))?;
-                if failures < MAX_FAILURES {
-                    continue;
-                }
-                DisabledReason::Failures
-            }
-            Settlement::Disabled(reason, _) => reason,
-        };
-        reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
-        if disable(tx, organization, subscription, reason, now)? {
-            turn = Some(Turn::Disabled(reason));
-        }
-    }
-    reached(tx, organization, subscription, was_reached, now)?;
-    Ok(turn)
+        Ok(values![organization, claim.id, claim.leased_until, status.as_ref(), next, doc].into())
+    };
+    let rows: Vec<Vec<store::Value>> = entries.iter().map(row).collect::<Result<_>>()?;
+    Ok(tx.rows_of_many(&SETTLE, &rows)?.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?)
 }
 
 /// Notes that a subscription was delivered to, if it was: once for several deliveries in a row.
 fn reached(tx: &mut Transaction<'_>, organization: Uuid, subscription: Uuid, was_reached: bool, now: Timestamp) -> Result<()> {
     if was_reached {
-        tx.execute(&DELIVERED, &values![organization, subscription, now])?;
+        tx.execute_along(&DELIVERED, values![organization, subscription, now].into())?;
     }
     Ok(())
 }

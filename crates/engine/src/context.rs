@@ -156,7 +156,7 @@ impl<'c, 't> Context<'c, 't> {
     pub fn close(&mut self) -> Result<()> {
         if self.touches_configuration && self.opened_for == Some(Touches::Stream) {
             let step = self.ids().step();
-            self.execute(&RAISE_CONFIGURATION, [step.into()])?;
+            self.execute_along(&RAISE_CONFIGURATION, [step.into()])?;
         }
         Ok(())
     }
@@ -212,6 +212,12 @@ impl<'c, 't> Context<'c, 't> {
     /// Runs a change; the organization is `?1`. The number of rows it touched.
     pub fn execute<const N: usize>(&mut self, statement: &'static Statement, params: [Value; N]) -> Result<u64> {
         Ok(self.system.tx.execute(statement, &self.bound(params))?)
+    }
+
+    /// Runs a change of which nobody asks how many rows it touched, along with the next statement; the organization is `?1`.
+    pub fn execute_along<const N: usize>(&mut self, statement: &'static Statement, params: [Value; N]) -> Result<()> {
+        let params = self.bound(params);
+        Ok(self.system.tx.execute_along(statement, params)?)
     }
 
     /// Runs a statement that inserts one row for each of these rows; the organization is `?1` of each. The number of rows it

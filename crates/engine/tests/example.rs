@@ -15,7 +15,7 @@ use engine::error::Result;
 use engine::ids::Ids;
 use engine::kit::{Kit, Parts};
 use engine::operation::{Basis, Needs, Nothing, Operation, Surface};
-use engine::pipeline::{Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
+use engine::pipeline::{Callers, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
 use engine::surface::{self, Metrics, Others, openapi};
 use engine::values;
 use http::header::{AUTHORIZATION, ETAG};
@@ -136,10 +136,12 @@ impl Program {
         };
         store.write(put).await.unwrap();
         let app = app();
+        let clock = Clock::manual("2026-11-21T09:30:00Z".parse::<Timestamp>().unwrap());
         let service = Arc::new(Service {
             app,
+            callers: Callers::of(&store, &clock),
             store,
-            clock: Clock::manual("2026-11-21T09:30:00Z".parse::<Timestamp>().unwrap()),
+            clock,
             kit: Arc::new(Kit::new(Ids::default(), "http://notes.example/", &app.lists, Parts::default().with(Prefix("- ")))),
             settings: Settings {
                 platform_keys: Vec::new(),

@@ -49,6 +49,38 @@ pub(crate) fn guarded<T, E>(work: impl Work<T, E>, transaction: &mut Transaction
     catch_unwind(AssertUnwindSafe(|| work(transaction)))
 }
 
+/// What became of an operation that shares a commit with others.
+pub(crate) enum Ran {
+    /// Its caller had gone: nothing was done.
+    Skipped,
+    /// It failed, or was a rehearsal, and is to be undone; its caller hears so by this.
+    Failed(Box<dyn FnOnce() + Send>),
+    /// It succeeded; its caller hears so, or why not, once the commit's outcome is known.
+    Done(Box<dyn FnOnce(Result<()>) + Send>),
+}
+
+/// Runs an operation that shares a commit. What it has done is held against `is_sound` before it counts.
+pub(crate) fn run<T: Send + 'static, E: WorkError>(
+    mut transaction: Transaction<'_>,
+    work: impl Work<T, E>,
+    sender: Answer<T, E>,
+    is_sound: impl FnOnce(&mut Transaction<'_>) -> Result<()>,
+) -> Ran {
+    let outcome = guarded(work, &mut transaction);
+    if outcome.is_err() {
+        transaction.doubt();
+    }
+    let is_rehearsal = transaction.is_rehearsal;
+    let outcome = outcome.map(|outcome| outcome.and_then(|value| is_sound(&mut transaction).map(|()| value).map_err(E::from)));
+    match outcome {
+        Ok(Ok(value)) if !is_rehearsal => {
+            Ran::Done(Box::new(move |committed| drop(sender.send(Ok(committed.map(|()| value).map_err(E::from))))))
+        }
+        // A caller that has gone needs no answer.
+        undone => Ran::Failed(Box::new(move || drop(sender.send(undone)))),
+    }
+}
+
 /// Where an answer goes.
 pub(crate) type Answer<T, E> = oneshot::Sender<Result<Result<T, E>, Panic>>;
 

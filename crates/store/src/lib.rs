@@ -5,13 +5,15 @@
 //! a thread that owns a connection, so no network call of another kind can happen while a transaction is open.
 //!
 //! - SQLite: one reader thread a core, and one writer thread that commits many queued operations together.
-//! - PostgreSQL: a pool of connections; each operation is a transaction of its own.
+//! - PostgreSQL: a pool of connections; each read is a transaction of its own, and queued writes of one share are committed
+//!   together.
 //!
 //! This crate knows no word of the product's domain.
 
 mod backup;
 mod effort;
 mod error;
+mod gather;
 mod job;
 mod many;
 mod postgres;
@@ -31,6 +33,7 @@ use uuid::Uuid;
 pub use effort::Effort;
 use effort::Heaviest;
 pub use error::{Error, Result};
+pub use gather::{Find, Gather};
 pub use job::{Work, WorkError};
 pub use statement::Statement;
 pub use value::{FromColumn, Json, JsonText, Row, Value};
@@ -84,12 +87,26 @@ pub struct Load {
     pub size: usize,
 }
 
+/// How long work has waited for a connection since the store was opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// How much work there was.
+    pub count: u64,
+    /// For how long in all.
+    pub time: Duration,
+}
+
 impl Store {
     /// Opens `sqlite:PATH` or `postgres://…`, after bringing its schema up to date. Blocks.
     pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
+        Self::open_with(url, migrations, None)
+    }
+
+    /// The same, with so many connections to PostgreSQL at the most.
+    pub fn open_with(url: &str, migrations: &Migrations, connections: Option<usize>) -> Result<Self> {
         let backend = match location(url)? {
             Location::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, &migrations.sqlite)?),
-            Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres)?),
+            Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres, connections)?),
         };
         Ok(Self { backend, heaviest: Arc::default() })
     }
@@ -104,7 +121,7 @@ impl Store {
         let work = self.heaviest.of(work);
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
-            Backend::Postgres(postgres) => postgres.run(share, WORK_LIMIT, true, work).await,
+            Backend::Postgres(postgres) => postgres.read(share, WORK_LIMIT, work).await,
         }
     }
 
@@ -123,7 +140,7 @@ impl Store {
         let work = self.heaviest.of(work);
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
-            Backend::Postgres(postgres) => postgres.run(share, limit, false, work).await,
+            Backend::Postgres(postgres) => postgres.write(share, limit, work).await,
         }
     }
 
@@ -164,6 +181,15 @@ impl Store {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.load(),
             Backend::Postgres(postgres) => postgres.load(),
+        }
+    }
+
+    /// How long work has waited for a connection; nothing on SQLite, where it waits for a thread.
+    #[must_use]
+    pub fn waited(&self) -> Waited {
+        match &self.backend {
+            Backend::Sqlite(_) => Waited::default(),
+            Backend::Postgres(postgres) => postgres.waited(),
         }
     }
 
@@ -236,7 +262,7 @@ pub struct Transaction<'a> {
 
 enum Handle<'a> {
     Sqlite(&'a rusqlite::Connection),
-    Postgres(&'a mut postgres::Connection),
+    Postgres(&'a mut postgres::connection::Connection),
 }
 
 impl<'a> Transaction<'a> {
@@ -281,8 +307,9 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Runs a statement that inserts one row, `insert … values (…)`, for each of these rows; the number of rows it touched.
-    /// For many rows that is far less than as many statements. No two rows may be in conflict with one another.
+    /// Runs a statement that inserts or updates one row, `insert … values (…)` or `update … where …`, for each of these rows; the
+    /// number of rows it touched. For many rows that is far less than as many statements. No two rows may be in conflict with one
+    /// another.
     pub fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
         let mut touched = 0;
         for rows in rows.chunks(many::ROWS) {
@@ -295,6 +322,34 @@ impl<'a> Transaction<'a> {
         Ok(touched)
     }
 
+    /// [`Transaction::execute_many`] of a statement that tells of each row it touches, `… returning …`: these, in any order.
+    pub fn rows_of_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Row>> {
+        let mut touched = Vec::new();
+        for rows in rows.chunks(many::ROWS) {
+            self.effort.statements += 1;
+            match &mut self.handle {
+                Handle::Sqlite(connection) => {
+                    for row in rows {
+                        touched.extend(sqlite::rows(connection, statement, row, &mut self.effort)?);
+                    }
+                }
+                Handle::Postgres(connection) => touched.extend(connection.rows_of_many(statement, rows)?),
+            }
+        }
+        self.effort.rows += touched.len() as u64;
+        Ok(touched)
+    }
+
+    /// Runs a change of which nobody asks how many rows it touched. On PostgreSQL it is sent along with the next statement, and
+    /// what is wrong with it is told by that one, or at the end.
+    pub fn execute_along(&mut self, statement: &'static Statement, params: Vec<Value>) -> Result<()> {
+        self.effort.statements += 1;
+        match &mut self.handle {
+            Handle::Sqlite(connection) => sqlite::execute(connection, statement, &params, &mut self.effort).map(drop),
+            Handle::Postgres(connection) => connection.execute_along(statement, params),
+        }
+    }
+
     /// Takes a lock that other transactions on this database see, and that dies with this one; false when it is taken.
     ///
     /// On SQLite a writing transaction is alone as it is, so the answer is always true.
@@ -302,6 +357,37 @@ impl<'a> Transaction<'a> {
         match &mut self.handle {
             Handle::Sqlite(_) => Ok(true),
             Handle::Postgres(connection) => connection.try_lock(key),
+        }
+    }
+
+    /// Takes a lock that other transactions on this database see, and that dies with this one; what a query finds once it is
+    /// taken, or `None` when another has it.
+    ///
+    /// On SQLite a writing transaction is alone as it is, so it is always to be had.
+    pub fn rows_under_lock(&mut self, key: i64, statement: &'static Statement, params: &[Value]) -> Result<Option<Vec<Row>>> {
+        match &mut self.handle {
+            Handle::Sqlite(_) => self.rows(statement, params).map(Some),
+            Handle::Postgres(connection) => {
+                self.effort.statements += 1;
+                let rows = connection.rows_under_lock(key, statement, params)?;
+                self.effort.rows += rows.as_ref().map_or(0, Vec::len) as u64;
+                Ok(rows)
+            }
+        }
+    }
+
+    /// Whether what it has done may be committed.
+    fn assert_sound(&mut self) -> Result<()> {
+        match &self.handle {
+            Handle::Sqlite(_) => Ok(()),
+            Handle::Postgres(connection) => connection.assert_sound(),
+        }
+    }
+
+    /// Notes that work was broken off on it.
+    fn doubt(&mut self) {
+        if let Handle::Postgres(connection) = &mut self.handle {
+            connection.doubt();
         }
     }
 

@@ -1,55 +1,55 @@
-//! PostgreSQL: a pool of connections, each operation a transaction on one of them, run on a blocking thread.
+//! PostgreSQL: a pool of connections, each read a transaction on one of them, and so are the queued writes of one share
+//! ([`together`]), run on a blocking thread. Look-ups that share a query ([`crate::gather`]) have a connection of their own, and
+//! no transaction: they wait for nobody's work.
 //!
 //! What a caller that is told "unavailable" may count on:
 //!
 //! - Told so before its work has begun, it never begins: either the caller or the thread wins [`Progress`], and the thread
-//!   tries only once a transaction is open.
+//!   tries only once it has a connection.
 //! - Told so later, because its time is over, its work is sent no further statement, and is not committed: [`Connection`]
 //!   looks at the same moment as the caller before each, the commit among them, and the caller is never told before it.
 //! - What is left is a commit that was sent in time, and whose answer did not come, or not in time. Then nobody on this side
 //!   knows. The work and the record under its idempotency key are one transaction, so whoever sends the key again learns it.
 
+pub(crate) mod connection;
 mod link;
+mod pool;
 mod pooler;
+mod together;
 
-use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
-use tokio_postgres::Client;
-use tokio_postgres::types::{ToSql, Type};
 
+use self::connection::{COMMIT, Connection};
 use self::link::{Connector, Failure, Link};
+use self::pool::Pool;
+use self::together::{Turn, Write, commit_together};
 use crate::error::{Error, Result};
 use crate::job::{self, Progress, Work, WorkError};
-use crate::many;
+use crate::queue::Queue;
 use crate::shares::Shares;
-use crate::statement::Statement;
-use crate::value::{Columns, Row, Value};
-use crate::{Handle, Load, Share, Transaction, WAIT_LIMIT};
+use crate::{Handle, Load, Share, Transaction, WAIT_LIMIT, Waited};
 
 /// Connections kept a core: enough that a commit's wait for the disk leaves no core idle.
 const CONNECTIONS_A_CORE: usize = 8;
 /// Connections at the most. Each that is in use has a blocking thread, of which there are 512 for everything in the process.
 const CONNECTIONS: usize = 256;
+/// Of these, the one that look-ups have. No other work waits for it, and none is in its way.
+const LOOKERS: usize = 1;
+/// That one, and one for everything else.
+const LEAST_CONNECTIONS: usize = LOOKERS + 1;
 /// A statement that waits longer than a caller does is stopped. A transaction whose client is no longer heard of, and which
 /// may hold the lock of an organization, is ended.
 const SESSION: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set idle_in_transaction_session_timeout = '10s'";
-/// How long an answer is waited for on this side: longer than the server lets a statement run, so that a server that is there
-/// is heard.
-const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
-/// The same for `begin` on a connection that has rested. It is answered at once where somebody answers, and otherwise there is
-/// time left for a new connection before the caller's patience ends.
-const BEGIN_LIMIT: Duration = Duration::from_millis(1_500);
-/// Between two attempts to connect.
-const PAUSE: Duration = Duration::from_millis(400);
-/// A connection that nobody has wanted for so long is closed.
-const REST_LIMIT: Duration = Duration::from_mins(10);
-/// A connection is made anew after so long, so that nodes find their way to where their URL leads today.
-const AGE_LIMIT: Duration = Duration::from_mins(30);
+/// The same for look-ups. The server is to plan each once, rather than anew for every number of keys.
+const LOOKING: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
+/// One snapshot for all the reads of an operation; the locked organization row orders the writes.
+const BEGIN_READING: &str = "begin isolation level repeatable read read only";
 /// Held while migrating, so that of several nodes starting at once one migrates and the others wait.
 const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
 /// How long that, and migrating, may take.
@@ -58,55 +58,61 @@ const MIGRATION_LIMIT: Duration = Duration::from_hours(1);
 const PATIENT_SESSION: &str = "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
 
 #[derive(Clone)]
-pub(crate) struct Postgres {
+pub(crate) struct Postgres(Arc<Inner>);
+
+struct Inner {
     pool: Arc<Pool>,
-    shares: Arc<Shares>,
+    /// For look-ups.
+    looks: Arc<Pool>,
+    shares: Shares,
+    /// Writes of shares, each of which has one transaction at a time: another would wait for its lock.
+    writes: Queue<Write>,
     permits: Arc<Semaphore>,
-    queued: Arc<AtomicUsize>,
+    queued: AtomicUsize,
     size: usize,
+    waits: AtomicU64,
+    waited_micros: AtomicU64,
 }
 
 impl Postgres {
-    pub(crate) fn open(url: &str, migrations: &refinery::Runner) -> Result<Self> {
-        let connector = Connector::new(url)?;
+    pub(crate) fn open(url: &str, migrations: &refinery::Runner, connections: Option<usize>) -> Result<Self> {
+        let connector = Arc::new(Connector::new(url)?);
         let unusable = |failure: Failure| Error::Configuration(failure.to_string());
         let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
         pooler::refuse_pooling_by_transaction(&connector, &mut link)?;
         migrate(&mut link, migrations)?;
         link.close();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let size = CONNECTIONS.min(CONNECTIONS_A_CORE * cores);
-        let pool = Pool { connector, resting: Mutex::default(), given_up: AtomicU64::default() };
-        // Half of them: writers of one organization that queue up behind its lock hold a connection each.
-        let shares = Arc::new(Shares::new(size.div_ceil(2)));
-        Ok(Self { pool: Arc::new(pool), shares, permits: Arc::new(Semaphore::new(size)), queued: Arc::default(), size })
+        let size = connections.unwrap_or(CONNECTIONS_A_CORE * cores).clamp(LEAST_CONNECTIONS, CONNECTIONS);
+        let for_work = size - LOOKERS;
+        let pool = |session| Arc::new(Pool::new(connector.clone(), session));
+        Ok(Self(Arc::new(Inner {
+            pool: pool(SESSION),
+            looks: pool(LOOKING),
+            // Half of them, so that who reads a lot leaves some to the others.
+            shares: Shares::new(for_work.div_ceil(2)),
+            writes: Queue::new(1),
+            permits: Arc::new(Semaphore::new(for_work)),
+            queued: AtomicUsize::default(),
+            size,
+            waits: AtomicU64::default(),
+            waited_micros: AtomicU64::default(),
+        })))
     }
 
-    pub(crate) async fn run<T: Send + 'static, E: WorkError>(
-        &self,
-        share: Share,
-        limit: Duration,
-        is_read: bool,
-        work: impl Work<T, E>,
-    ) -> Result<T, E> {
+    pub(crate) async fn read<T: Send + 'static, E: WorkError>(&self, share: Share, limit: Duration, work: impl Work<T, E>) -> Result<T, E> {
         let asked = Instant::now();
-        self.queued.fetch_add(1, Ordering::Relaxed);
-        let permits = self.permits(share, asked + WAIT_LIMIT).await;
-        self.queued.fetch_sub(1, Ordering::Relaxed);
-        let permits = permits?;
+        let permits = self.permits(share, asked).await?;
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
-        let (begun, pool) = (progress.clone(), self.pool.clone());
+        let (begun, postgres) = (progress.clone(), self.clone());
         tokio::task::spawn_blocking(move || {
-            let outcome = match pool.begin(is_read, asked + WAIT_LIMIT) {
-                Ok(mut connection) if !begun.begin() => {
-                    // Nobody waits for it, and so nothing of it is done.
-                    let undone = connection.end("rollback");
-                    return pool.take_back(connection, undone.is_ok());
-                }
+            let outcome = match postgres.0.pool.take(asked + WAIT_LIMIT) {
+                // Nobody waits for it, and so nothing of it is done.
+                Ok(connection) if !begun.begin() => return postgres.0.pool.take_back(connection, true),
                 Ok(mut connection) => {
-                    connection.until = asked + limit;
-                    pool.finish(connection, work)
+                    connection.ready(Some(BEGIN_READING), true, asked + WAIT_LIMIT, asked + limit);
+                    postgres.0.read_on(connection, work)
                 }
                 Err(error) => Ok(Err(E::from(error))),
             };
@@ -114,25 +120,126 @@ impl Postgres {
             drop(permits);
             drop(sender.send(outcome));
         });
-        job::answer(asked, limit, is_read, progress, receiver).await
+        job::answer(asked, limit, true, progress, receiver).await
+    }
+
+    pub(crate) async fn write<T: Send + 'static, E: WorkError>(
+        &self,
+        share: Share,
+        limit: Duration,
+        work: impl Work<T, E>,
+    ) -> Result<T, E> {
+        let asked = Instant::now();
+        let (sender, receiver) = oneshot::channel();
+        let progress = Progress::default();
+        let write = Write::new(asked, limit, progress.clone(), work, sender);
+        if share.is_some() {
+            if self.0.writes.push(share, write)? {
+                self.serve();
+            }
+        } else {
+            // Of the program's own, nothing waits for the rest of it.
+            let (_, permit) = self.permits(None, asked).await?;
+            let pool = self.0.pool.clone();
+            tokio::task::spawn_blocking(move || commit_together(&pool, write, Turn { queue: None, share: None, permit }));
+        }
+        job::answer(asked, limit, false, progress, receiver).await
+    }
+
+    /// Gives the share whose turn it is a connection, once there is one.
+    fn serve(&self) {
+        let postgres = self.clone();
+        tokio::spawn(async move {
+            let inner = &postgres.0;
+            let Ok(permit) = inner.permits.clone().acquire_owned().await else { return };
+            let Some((share, first)) = inner.writes.pop_within(Duration::MAX) else { return };
+            inner.note_wait(first.asked());
+            let postgres = postgres.clone();
+            tokio::task::spawn_blocking(move || {
+                let inner = &postgres.0;
+                let turn = Turn { queue: Some(&inner.writes), share, permit };
+                if commit_together(&inner.pool, first, turn) {
+                    // In line with whoever else waits for a connection.
+                    postgres.serve();
+                }
+            });
+        });
+    }
+
+    /// Runs look-ups that may be repeated, each statement by itself. Blocks; for one thread at a time.
+    pub(crate) fn look<T, E: WorkError>(
+        &self,
+        find: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<Result<T, E>, job::Panic> {
+        let until = Instant::now() + WAIT_LIMIT;
+        let mut connection = match self.0.looks.take(until) {
+            Ok(connection) => connection,
+            Err(error) => return Ok(Err(error.into())),
+        };
+        connection.ready(None, true, until, until);
+        let found = catch_unwind(AssertUnwindSafe(|| find(&mut Transaction::new(Handle::Postgres(&mut connection), true))));
+        self.0.looks.take_back(connection, found.is_ok());
+        found
     }
 
     /// Leave to use a connection: one of its share's, and then one of all.
-    async fn permits(&self, share: Share, until: Instant) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)> {
-        let of_share = self.shares.hold(share, until).await?;
-        match tokio::time::timeout_at(until, self.permits.clone().acquire_owned()).await {
-            Ok(Ok(of_all)) => Ok((of_share, of_all)),
-            _ => Err(Error::Unavailable("every connection is in use".into())),
-        }
+    async fn permits(&self, share: Share, asked: Instant) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)> {
+        let (inner, until) = (&self.0, asked + WAIT_LIMIT);
+        inner.queued.fetch_add(1, Ordering::Relaxed);
+        let held = async {
+            let of_share = inner.shares.hold(share, until).await?;
+            match tokio::time::timeout_at(until, inner.permits.clone().acquire_owned()).await {
+                Ok(Ok(of_all)) => Ok((of_share, of_all)),
+                _ => Err(Error::Unavailable("every connection is in use".into())),
+            }
+        };
+        let held = held.await;
+        inner.queued.fetch_sub(1, Ordering::Relaxed);
+        inner.note_wait(asked);
+        held
     }
 
     pub(crate) fn load(&self) -> Load {
-        let busy = self.size - self.permits.available_permits();
-        Load { queued: self.queued.load(Ordering::Relaxed), busy, size: self.size }
+        let inner = &self.0;
+        let busy = inner.size - LOOKERS - inner.permits.available_permits();
+        Load { queued: inner.queued.load(Ordering::Relaxed) + inner.writes.len(), busy, size: inner.size }
+    }
+
+    pub(crate) fn waited(&self) -> Waited {
+        let micros = self.0.waited_micros.load(Ordering::Relaxed);
+        Waited { count: self.0.waits.load(Ordering::Relaxed), time: Duration::from_micros(micros) }
     }
 
     pub(crate) fn given_up(&self) -> u64 {
-        self.pool.given_up.load(Ordering::Relaxed)
+        self.0.pool.given_up() + self.0.looks.given_up()
+    }
+}
+
+impl Inner {
+    fn note_wait(&self, asked: Instant) {
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        self.waited_micros.fetch_add(u64::try_from(asked.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Reads, and ends the transaction in which that was done.
+    fn read_on<T, E: WorkError>(&self, mut connection: Connection, work: impl Work<T, E>) -> Result<Result<T, E>, job::Panic> {
+        let mut outcome = job::guarded(work, &mut Transaction::new(Handle::Postgres(&mut connection), true));
+        let is_outside = match &outcome {
+            // What has panicked may be anywhere.
+            Err(_) => false,
+            // Who asks nothing asks whether anybody is there.
+            Ok(Ok(_)) if !connection.has_spoken() => {
+                let heard = connection.say(COMMIT);
+                let is_heard = heard.is_ok();
+                outcome = outcome.and_then(|value| Ok(value.and_then(|value| heard.map(|()| value).map_err(E::from))));
+                is_heard
+            }
+            Ok(_) if !connection.has_spoken() => true,
+            // What a read has seen is as true if its end is not heard of.
+            Ok(_) => connection.say_and_go(COMMIT).is_ok(),
+        };
+        self.pool.take_back(connection, is_outside);
+        outcome
     }
 }
 
@@ -143,282 +250,4 @@ fn migrate(link: &mut Link, migrations: &refinery::Runner) -> Result<()> {
     let outcome = link.drive(until, async |client| migrations.run_async(client).await)?;
     link.run(until, &format!("select pg_advisory_unlock({MIGRATION_LOCK})"))?;
     Ok(outcome.map(drop)?)
-}
-
-/// The connections that are not in use. How many are is for the permits to say.
-///
-/// One comes back only outside of a transaction: where a commit or a rollback was not confirmed, or work has panicked, it is
-/// closed, and the server undoes what was not committed. One that is lost takes all with it, those in use when they come
-/// back: what took it (a server that goes or was demoted, a way that swallows what is sent) has most likely taken them too,
-/// and finding that out one by one costs a caller's patience each time.
-struct Pool {
-    connector: Connector,
-    resting: Mutex<Resting>,
-    given_up: AtomicU64,
-}
-
-#[derive(Default)]
-struct Resting {
-    /// The longest at rest first.
-    connections: VecDeque<Connection>,
-    /// How often all were given up; a connection of an earlier generation is not taken back.
-    generation: u64,
-}
-
-impl Pool {
-    fn resting(&self) -> MutexGuard<'_, Resting> {
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A connection with a transaction begun on it, by a moment. One that died or was demoted at rest is replaced, and a
-    /// server that cannot be reached or takes no writes is tried again until then.
-    fn begin(&self, is_read: bool, until: Instant) -> Result<Connection> {
-        // One snapshot for all the reads of an operation; the locked organization row orders the writes.
-        let sql = if is_read { "begin isolation level repeatable read read only" } else { "begin" };
-        loop {
-            let mut connection = match self.rested() {
-                Some(connection) => connection,
-                None => self.connect(until)?,
-            };
-            let begun = connection.link.run(until.min(Instant::now() + BEGIN_LIMIT), sql);
-            match begun {
-                Ok(()) if !connection.link.is_read_only() => {
-                    connection.is_read = is_read;
-                    connection.failed = None;
-                    return Ok(connection);
-                }
-                Ok(()) => self.give_up(connection, &"the server has become one that takes no writes"),
-                Err(failure) if connection.link.is_lost() => {
-                    self.give_up(connection, &failure);
-                    if Instant::now() >= until {
-                        return Err(failure.into());
-                    }
-                }
-                Err(failure) => {
-                    connection.link.close();
-                    return Err(failure.into());
-                }
-            }
-        }
-    }
-
-    /// The connection that has come back last.
-    fn rested(&self) -> Option<Connection> {
-        loop {
-            let connection = self.resting().connections.pop_back()?;
-            let now = Instant::now();
-            if now < connection.rests_since + REST_LIMIT && now < connection.made + AGE_LIMIT {
-                return Some(connection);
-            }
-            connection.link.close();
-        }
-    }
-
-    fn connect(&self, until: Instant) -> Result<Connection> {
-        loop {
-            let generation = self.resting().generation;
-            let connected = self.connector.connect(until).and_then(|mut link| {
-                link.run(until, SESSION)?;
-                Ok(link)
-            });
-            let now = Instant::now();
-            match connected {
-                Ok(link) => {
-                    let (prepared, prepared_for_many) = (HashMap::new(), HashMap::new());
-                    return Ok(Connection {
-                        link,
-                        prepared,
-                        prepared_for_many,
-                        generation,
-                        made: now,
-                        rests_since: now,
-                        until,
-                        is_read: false,
-                        failed: None,
-                    });
-                }
-                Err(_) if now + PAUSE < until => std::thread::sleep(PAUSE),
-                // Whatever the server says against it: it was good enough when this process started.
-                Err(failure) => return Err(Error::Unavailable(failure.to_string())),
-            }
-        }
-    }
-
-    /// Runs work on a connection with a transaction begun, and ends that.
-    fn finish<T, E: WorkError>(&self, mut connection: Connection, work: impl Work<T, E>) -> Result<Result<T, E>, job::Panic> {
-        let is_read_only = connection.is_read;
-        let mut transaction = Transaction::new(Handle::Postgres(&mut connection), is_read_only);
-        let outcome = job::guarded(work, &mut transaction);
-        let is_rehearsal = transaction.is_rehearsal;
-        let sound = |value| connection.assert_sound().map(|()| value).map_err(E::from);
-        let (outcome, is_over) = match outcome.map(|outcome| outcome.and_then(sound)) {
-            // What a read has seen is as true if its end is not heard of.
-            Ok(Ok(value)) if is_rehearsal => (Ok(Ok(value)), connection.end("rollback").is_ok()),
-            Ok(Ok(value)) if connection.is_read => (Ok(Ok(value)), connection.end("commit").is_ok()),
-            Ok(Ok(value)) => {
-                let committed = connection.end("commit");
-                let is_over = committed.is_ok();
-                let refused =
-                    |failure: Failure| if connection.link.is_lost() { Error::Unknown(failure.to_string()) } else { failure.into() };
-                (Ok(committed.map(|()| value).map_err(|failure| E::from(refused(failure)))), is_over)
-            }
-            Ok(Err(error)) => (Ok(Err(error)), connection.end("rollback").is_ok()),
-            Err(panic) => (Err(panic), false),
-        };
-        self.take_back(connection, is_over);
-        outcome
-    }
-
-    /// Takes a connection back that is outside of a transaction; any other is closed.
-    fn take_back(&self, mut connection: Connection, is_outside: bool) {
-        if connection.link.is_lost() {
-            return self.give_up(connection, &"it was lost while it was in use");
-        }
-        let now = Instant::now();
-        connection.rests_since = now;
-        let mut resting = self.resting();
-        let closed = if is_outside && connection.generation == resting.generation {
-            resting.connections.push_back(connection);
-            // One at a time: each that comes back finds the next.
-            let is_too_long = resting.connections.front().is_some_and(|longest| now >= longest.rests_since + REST_LIMIT);
-            if is_too_long { resting.connections.pop_front() } else { None }
-        } else {
-            Some(connection)
-        };
-        drop(resting);
-        if let Some(closed) = closed {
-            closed.link.close();
-        }
-    }
-
-    /// Gives up a connection, and with it those that are at rest or come back later.
-    fn give_up(&self, lost: Connection, cause: &dyn std::fmt::Display) {
-        let mut doubted = VecDeque::new();
-        let mut resting = self.resting();
-        if lost.generation == resting.generation {
-            resting.generation += 1;
-            doubted = std::mem::take(&mut resting.connections);
-        }
-        drop(resting);
-        let count = 1 + doubted.len();
-        self.given_up.fetch_add(count as u64, Ordering::Relaxed);
-        tracing::warn!(%cause, connections = count, "connections to the database are given up");
-    }
-}
-
-impl Drop for Pool {
-    /// Taking leave of the server blocks, which a thread of an async runtime must not: so another thread does it.
-    fn drop(&mut self) {
-        let connections = std::mem::take(&mut self.resting().connections);
-        std::thread::spawn(move || connections.into_iter().for_each(|connection| connection.link.close()));
-    }
-}
-
-/// A connection, and the statements prepared on it.
-pub(crate) struct Connection {
-    link: Link,
-    prepared: HashMap<usize, tokio_postgres::Statement>,
-    /// The same for many rows.
-    prepared_for_many: HashMap<usize, tokio_postgres::Statement>,
-    generation: u64,
-    made: Instant,
-    rests_since: Instant,
-    /// When the caller of the work under way is told that it takes too long.
-    until: Instant,
-    is_read: bool,
-    /// The first failure of a statement of the transaction: the server would take a commit, and undo the work all the same.
-    failed: Option<Error>,
-}
-
-impl Connection {
-    fn ask<T>(&mut self, question: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>) -> Result<T> {
-        self.assert_awaited()?;
-        let answer = self.link.ask(Instant::now() + ANSWER_LIMIT, question).map_err(Error::from);
-        if let Err(error) = &answer {
-            self.failed.get_or_insert_with(|| error.clone());
-        }
-        answer
-    }
-
-    /// Work whose caller has been told that it takes too long is not gone on with.
-    fn assert_awaited(&self) -> Result<()> {
-        if Instant::now() < self.until { Ok(()) } else { Err(Error::Unavailable("it took too long, and is undone".into())) }
-    }
-
-    /// Whether what the transaction has done may be committed; a read has done nothing.
-    fn assert_sound(&self) -> Result<()> {
-        match &self.failed {
-            _ if self.is_read => Ok(()),
-            None => self.assert_awaited(),
-            Some(Error::Unavailable(text)) => Err(Error::Unavailable(text.clone())),
-            Some(error) => Err(Error::Defect(format!("work went on after a statement of it had failed: {error}"))),
-        }
-    }
-
-    /// Commits or rolls back.
-    fn end(&mut self, sql: &str) -> Result<(), Failure> {
-        self.link.run(Instant::now() + ANSWER_LIMIT, sql)
-    }
-
-    fn prepared(&mut self, statement: &'static Statement) -> Result<tokio_postgres::Statement> {
-        // Statements are statics, so the address names one; a text as key would be hashed at every use.
-        let key = std::ptr::from_ref(statement) as usize;
-        if let Some(prepared) = self.prepared.get(&key) {
-            return Ok(prepared.clone());
-        }
-        let prepared = self.ask(async |client| client.prepare(statement.postgres()).await)?;
-        self.prepared.insert(key, prepared.clone());
-        Ok(prepared)
-    }
-
-    pub(crate) fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
-        let prepared = self.prepared(statement)?;
-        let rows = self.ask(async |client| client.query(&prepared, &borrowed(params)).await)?;
-        Ok(rows.into_iter().map(|row| Row(Columns::Postgres(row))).collect())
-    }
-
-    pub(crate) fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
-        let prepared = self.prepared(statement)?;
-        self.ask(async |client| client.execute(&prepared, &borrowed(params)).await)
-    }
-
-    fn prepared_for_many(&mut self, statement: &'static Statement) -> Result<Option<tokio_postgres::Statement>> {
-        let key = std::ptr::from_ref(statement) as usize;
-        if let Some(prepared) = self.prepared_for_many.get(&key) {
-            return Ok(Some(prepared.clone()));
-        }
-        // The database knows of what type each parameter is, in the statement for one row.
-        let for_one = self.prepared(statement)?;
-        let Some(text) = many::of_many(statement.postgres(), for_one.params().iter().map(Type::name)) else { return Ok(None) };
-        let prepared = self.ask(async |client| client.prepare(&text).await)?;
-        self.prepared_for_many.insert(key, prepared.clone());
-        Ok(Some(prepared))
-    }
-
-    pub(crate) fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
-        let Some(prepared) = self.prepared_for_many(statement)? else {
-            return Err(Error::Defect(format!("inserts no values: {}", statement.text())));
-        };
-        let columns = prepared.params().len();
-        if rows.iter().any(|row| row.len() != columns) {
-            return Err(Error::Defect(format!("wants {columns} values a row: {}", statement.text())));
-        }
-        let arrays: Vec<Vec<&Value>> = (0..columns).map(|column| rows.iter().map(|row| &row[column]).collect()).collect();
-        let params: Vec<&(dyn ToSql + Sync)> = arrays.iter().map(|array| array as &(dyn ToSql + Sync)).collect();
-        self.ask(async |client| client.execute(&prepared, &params).await)
-    }
-
-    pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
-        let row = self.ask(async |client| client.query_one("select pg_try_advisory_xact_lock($1)", &[&key]).await)?;
-        Ok(row.try_get(0)?)
-    }
-
-    pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
-        let prepared = self.prepared(statement).and_then(|_| self.prepared_for_many(statement));
-        prepared.map(drop).map_err(|error| Error::Defect(format!("{error}: {}", statement.text())))
-    }
-}
-
-fn borrowed(params: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
-    params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }

@@ -65,8 +65,8 @@ impl<W> Queue<W> {
         Self { state: Mutex::new(state), ready: Condvar::new(), most }
     }
 
-    /// Adds work; refused where too much of its share is waiting.
-    pub(crate) fn push(&self, share: Share, work: W) -> Result<()> {
+    /// Adds work; whether its share has a turn now that it had not. Refused where too much of it is waiting.
+    pub(crate) fn push(&self, share: Share, work: W) -> Result<bool> {
         let mut state = self.state();
         state.forget();
         let now = state.now;
@@ -76,10 +76,10 @@ impl<W> Queue<W> {
         }
         held.had = held.had.max(now);
         held.waiting.push_back(work);
-        state.line_up(share, self.most);
+        let is_new = state.line_up(share, self.most);
         // Each time: whoever is told takes one, and leaves the rest to whoever is told of that.
         self.ready.notify_one();
-        Ok(())
+        Ok(is_new)
     }
 
     /// The next work, waiting for some; `None` once the queue is closed and empty.
@@ -103,17 +103,29 @@ impl<W> Queue<W> {
         if state.shares.get(share)?.last > time { None } else { state.take(self.most) }
     }
 
-    /// Says that work of a share is over, and how long it took.
-    pub(crate) fn done(&self, share: Share, took: Duration) {
+    /// Whether work of a share is followed by such as is wanted.
+    pub(crate) fn is_followed(&self, share: Share, is_wanted: impl FnOnce(&W) -> bool) -> bool {
+        self.state().shares.get(&share).and_then(|held| held.waiting.front()).is_some_and(is_wanted)
+    }
+
+    /// Says that work of a share is over, and how long it took, and goes on with what follows it in its place.
+    pub(crate) fn follow(&self, share: Share, took: Duration) -> Option<W> {
         let mut state = self.state();
-        let most_owed = state.now + DEBT;
-        let Some(held) = state.shares.get_mut(&share) else { return };
+        let held = state.account(share, took)?;
+        held.had += TURN;
+        held.waiting.pop_front()
+    }
+
+    /// Says that work of a share is over, and how long it took; whether the share has a turn now that it had not.
+    pub(crate) fn done(&self, share: Share, took: Duration) -> bool {
+        let mut state = self.state();
+        let Some(held) = state.account(share, took) else { return false };
         held.running -= 1;
-        held.last = took;
-        held.had = (held.had + took.saturating_sub(TURN)).min(most_owed.max(held.had));
-        if state.line_up(share, self.most) {
+        let is_new = state.line_up(share, self.most);
+        if is_new {
             self.ready.notify_one();
         }
+        is_new
     }
 
     /// How much is waiting.
@@ -143,6 +155,15 @@ impl<W> State<W> {
         held.had += TURN;
         self.line_up(share, most);
         Some((share, work))
+    }
+
+    /// Notes the time that work of a share took.
+    fn account(&mut self, share: Share, took: Duration) -> Option<&mut Held<W>> {
+        let most_owed = self.now + DEBT;
+        let held = self.shares.get_mut(&share)?;
+        held.last = took;
+        held.had = (held.had + took.saturating_sub(TURN)).min(most_owed.max(held.had));
+        Some(held)
     }
 
     /// Gives a share the turn that is due to it; whether it had none.

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::job::{self, Answer, Progress, Work, WorkError};
+use crate::job::{self, Answer, Progress, Ran, Work, WorkError};
 use crate::queue::Queue;
 use crate::statement::Statement;
 use crate::value::{Columns, Row, Value};
@@ -61,16 +61,6 @@ type Read = Box<dyn FnOnce(&Connection, &Files) + Send>;
 
 /// An operation for the writer: runs in its savepoint and hands back what to do once the commit's outcome is known.
 type Write = Box<dyn FnOnce(&Connection) -> Ran + Send>;
-
-/// What became of an operation inside a batch.
-enum Ran {
-    /// Its caller had gone: nothing was done.
-    Skipped,
-    /// It failed, or was a rehearsal, and is to be undone; its caller has been told.
-    Failed,
-    /// It succeeded; its caller hears so, or why not, once the batch is committed.
-    Done(Box<dyn FnOnce(Result<()>) + Send>),
-}
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, migrations: &refinery::Runner) -> Result<Self> {
@@ -347,7 +337,8 @@ fn in_savepoint(connection: &Connection, write: Write, done: &mut Vec<Box<dyn Fn
             done.push(answer);
             control(connection, "release operation")
         }
-        Ran::Failed => {
+        Ran::Failed(tell) => {
+            tell();
             control(connection, "rollback to operation")?;
             control(connection, "release operation")
         }
@@ -356,18 +347,11 @@ fn in_savepoint(connection: &Connection, write: Write, done: &mut Vec<Box<dyn Fn
 }
 
 fn run<T: Send + 'static, E: WorkError>(connection: &Connection, until: Instant, work: impl Work<T, E>, sender: Answer<T, E>) -> Ran {
-    let mut transaction = Transaction::new(Handle::Sqlite(connection), false);
-    match job::guarded(work, &mut transaction) {
+    let is_awaited = |_: &mut Transaction<'_>| {
         // Its caller has been told that it takes too long.
-        Ok(Ok(_)) if Instant::now() >= until => Ran::Failed,
-        Ok(Ok(value)) if !transaction.is_rehearsal => {
-            Ran::Done(Box::new(move |committed| drop(sender.send(Ok(committed.map(|()| value).map_err(E::from))))))
-        }
-        undone => {
-            drop(sender.send(undone));
-            Ran::Failed
-        }
-    }
+        if Instant::now() < until { Ok(()) } else { Err(Error::Unavailable("it took too long, and is undone".into())) }
+    };
+    job::run(Transaction::new(Handle::Sqlite(connection), false), work, sender, is_awaited)
 }
 
 fn control(connection: &Connection, sql: &str) -> Result<()> {

@@ -36,6 +36,8 @@ pub enum Value {
     Uuids(Vec<Uuid>),
     /// For `= any(?n)`.
     Texts(Vec<String>),
+    /// For `= any(?n)`.
+    ManyBytes(Vec<Vec<u8>>),
 }
 
 impl Value {
@@ -93,6 +95,7 @@ impl rusqlite::ToSql for Value {
             Self::Timestamp(moment) => ToSqlOutput::Owned(Sqlite::Integer(moment.as_microsecond())),
             Self::Uuids(ids) => list(ids.iter().map(|id| Sqlite::Blob(id.as_bytes().to_vec())).collect()),
             Self::Texts(texts) => list(texts.iter().cloned().map(Sqlite::Text).collect()),
+            Self::ManyBytes(many) => list(many.iter().cloned().map(Sqlite::Blob).collect()),
         })
     }
 }
@@ -119,6 +122,7 @@ impl ToSql for Value {
             }
             Self::Uuids(ids) if *ty == Type::UUID_ARRAY => return ids.to_sql(ty, out),
             Self::Texts(texts) if *ty == Type::TEXT_ARRAY => return texts.to_sql(ty, out),
+            Self::ManyBytes(many) if *ty == Type::BYTEA_ARRAY => return many.to_sql(ty, out),
             other => return Err(format!("{other:?} does not fit a parameter of type {ty}").into()),
         }
         Ok(IsNull::No)

@@ -1,12 +1,14 @@
 //! Credentials: how a token becomes a caller.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::slice;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
-use store::{Json, Row, Transaction, Value};
+use store::{Json, Row, Statement, Transaction, Value};
 use strum::VariantArray;
 use uuid::Uuid;
 
@@ -15,19 +17,19 @@ use crate::error::{Error, Kind, Result};
 use crate::ids::Ids;
 
 store::statements! {
-    /// An API key and its organization, by the hash of the token.
-    KEY_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id
-        where k.token_hash = ?1 and o.erased_at is null";
-    /// The same by the hash of the token that the newest one has replaced, with the end of its grace time.
-    KEY_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.replaced_until from api_key k
-        join organization o on o.id = k.organization_id where k.replaced_hash = ?1 and o.erased_at is null";
+    /// API keys and their organizations, by the hashes of tokens.
+    KEYS_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.token_hash from api_key k
+        join organization o on o.id = k.organization_id where k.token_hash = any(?1) and o.erased_at is null";
+    /// The same by the hashes of tokens that the newest ones have replaced, with the ends of their grace times.
+    KEYS_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.replaced_hash, k.replaced_until from api_key k
+        join organization o on o.id = k.organization_id where k.replaced_hash = any(?1) and o.erased_at is null";
     /// An API key and its organization, by its id.
     KEY_BY_ID = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id
         where k.organization_id = ?1 and k.id = ?2 and o.erased_at is null";
-    /// An access token, its member and its organization, by the hash of the token.
-    TOKEN_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
+    /// Access tokens, their members and their organizations, by the hashes of the tokens.
+    TOKENS_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc, t.token_hash from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
-        join organization o on o.id = t.organization_id where t.token_hash = ?1 and o.erased_at is null";
+        join organization o on o.id = t.organization_id where t.token_hash = any(?1) and o.erased_at is null";
     /// The access tokens of a connection, with its member and organization.
     TOKENS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
@@ -257,20 +259,68 @@ pub fn hash(token: &str) -> Vec<u8> {
     Sha256::digest(token).to_vec()
 }
 
+/// What of a bearer token its caller is found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Shown {
+    kind: Shows,
+    hash: [u8; 32],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Shows {
+    Key,
+    Token,
+}
+
+impl Shown {
+    /// `None` where nobody has such a token.
+    #[must_use]
+    pub fn of(token: &str) -> Option<Self> {
+        let kind = match token.get(..3)? {
+            "sk_" => Shows::Key,
+            "at_" => Shows::Token,
+            _ => return None,
+        };
+        Some(Self { kind, hash: Sha256::digest(token).into() })
+    }
+}
+
 /// The caller a bearer token stands for; `None` for one that is unknown, expired, revoked or switched off.
 pub fn find(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Option<Identified>> {
-    let by_hash = [Value::Bytes(hash(token))];
-    if token.starts_with("sk_") {
-        if let Some(row) = tx.row(&KEY_BY_HASH, &by_hash)? {
-            return api_key(&row, now, None);
-        }
-        let Some(row) = tx.row(&KEY_BY_REPLACED_HASH, &by_hash)? else { return Ok(None) };
-        return api_key(&row, now, row.get(6)?);
+    let Some(shown) = Shown::of(token) else { return Ok(None) };
+    Ok(find_all(tx, &[shown], now)?.remove(&shown))
+}
+
+/// The same for many tokens.
+///
+/// The statements do not have to be of one state: the hash of a token leaves `token_hash` for `replaced_hash`, never the other
+/// way round, so that one which the first look misses is where the second looks, or nowhere.
+pub fn find_all(tx: &mut Transaction<'_>, shown: &[Shown], now: Timestamp) -> Result<HashMap<Shown, Identified>> {
+    let (keys, tokens): (Vec<Shown>, Vec<Shown>) = shown.iter().partition(|shown| shown.kind == Shows::Key);
+    let mut found = HashMap::new();
+    look(tx, (&KEYS_BY_HASH, 6), &keys, &mut found, |row| api_key(row, now, None))?;
+    let others: Vec<_> = keys.into_iter().filter(|shown| !found.contains_key(shown)).collect();
+    look(tx, (&KEYS_BY_REPLACED_HASH, 6), &others, &mut found, |row| api_key(row, now, row.get(7)?))?;
+    look(tx, (&TOKENS_BY_HASH, 8), &tokens, &mut found, |row| connection(slice::from_ref(row), now))?;
+    Ok(found.into_iter().filter_map(|(shown, identified)| Some((shown, identified?))).collect())
+}
+
+/// Reads what a statement finds by hashes, of which it tells each in a column.
+fn look(
+    tx: &mut Transaction<'_>,
+    (statement, column): (&'static Statement, usize),
+    shown: &[Shown],
+    found: &mut HashMap<Shown, Option<Identified>>,
+    read: impl Fn(&Row) -> Result<Option<Identified>>,
+) -> Result<()> {
+    let Some(kind) = shown.first().map(|shown| shown.kind) else { return Ok(()) };
+    let hashes = shown.iter().map(|shown| shown.hash.to_vec()).collect();
+    for row in tx.rows(statement, &[Value::ManyBytes(hashes)])? {
+        let hash: Vec<u8> = row.get(column)?;
+        let hash = hash.try_into().map_err(|_| Error::internal("a hash of another length"))?;
+        found.insert(Shown { kind, hash }, read(&row)?);
     }
-    if token.starts_with("at_") {
-        return tx.row(&TOKEN_BY_HASH, &by_hash)?.map_or(Ok(None), |row| connection(&[row], now));
-    }
-    Ok(None)
+    Ok(())
 }
 
 /// The same for a stored credential: what it may do now.

@@ -7,7 +7,7 @@ mod resource;
 mod stored;
 
 pub(crate) use credential::STATEMENTS;
-pub use credential::{Access, Credential, Identified, Owner, Revisions, find, hash, load, name, token};
+pub use credential::{Access, Credential, Identified, Owner, Revisions, Shown, find, find_all, hash, load, name, token};
 pub use permission::{Permission, Permissions};
 pub use reach::Reach;
 pub use resource::Resource;

@@ -1,20 +1,22 @@
 //! From the credential of a request to its caller.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
-use store::Transaction;
+use store::{Gather, Store, Transaction};
 use subtle::{Choice, ConstantTimeEq};
 use uuid::Uuid;
 
 use super::Service;
 use super::memory::Presented;
 use super::{Caller, Head};
-use crate::access::{self, Access, Credential, Identified, Resource};
+use crate::access::{self, Access, Credential, Identified, Resource, Shown};
 use crate::app::App;
+use crate::clock::Clock;
 use crate::error::{Error, Kind, Result};
 use crate::format;
 use crate::operation::{Operation, Surface, Work};
@@ -79,8 +81,41 @@ pub(crate) async fn at_tools(service: &Arc<Service>, headers: &HeaderMap) -> Res
     if let Some(identified) = remembered(service, &token, Resource::Mcp, now) {
         return Ok(identified);
     }
+    if !service.store.is_private() {
+        return gathered(service, &token, Resource::Mcp, now).await;
+    }
     let (share, within) = (service.homes.of_token(&token), service.clone());
     service.store.read_for(share, move |tx| found(tx, &within, &token, Resource::Mcp, now)).await
+}
+
+/// Who callers are on a database that others write to: those who ask at once are looked up together.
+pub struct Callers(Gather<Shown, Arc<Identified>, Error>);
+
+impl Callers {
+    /// The callers that a store knows.
+    #[must_use]
+    pub fn of(store: &Store, clock: &Clock) -> Self {
+        let clock = clock.clone();
+        Self(Gather::new(store.clone(), move |tx, shown| {
+            let found = access::find_all(tx, shown, clock.now())?;
+            Ok(found.into_iter().map(|(shown, identified)| (shown, Arc::new(identified))).collect::<HashMap<_, _>>())
+        }))
+    }
+}
+
+/// Who comes to the public interface, as of a moment after they came. Nothing else is of that state.
+pub(super) async fn ask(call: &super::Call) -> Result<Caller> {
+    let super::Call { service, operation, head, now } = call;
+    let token = bearer(&head.headers).ok_or(Kind::Authentication)?;
+    let identified = gathered(service, token, head.resource(), *now).await?;
+    service.homes.remember(operation, head, identified.organization.id);
+    Ok(Caller::Tenant(identified))
+}
+
+async fn gathered(service: &Service, token: &str, resource: Resource, now: Timestamp) -> Result<Arc<Identified>> {
+    let shown = Shown::of(token).ok_or(Kind::Authentication)?;
+    let found = service.callers.0.ask(shown).await?.filter(|identified| identified.is_good_at(resource) && identified.is_valid(now));
+    found.ok_or_else(|| Kind::Authentication.into())
 }
 
 /// Who a token stands for, remembered for as long as the state is what it is.

@@ -95,11 +95,9 @@ impl Key {
 
     /// The answer to replay; 422 when the key belongs to another request, 409 while another node works on it.
     pub(super) fn recorded(&self, tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<Option<Success>> {
-        if !tx.try_lock(self.lock())? {
-            return Err(in_flight());
-        }
         let Owner { organization, credential } = self.owner;
-        let Some(row) = tx.row(&RECORDED, &values![organization, credential.key(), &self.key])? else { return Ok(None) };
+        let rows = tx.rows_under_lock(self.lock(), &RECORDED, &values![organization, credential.key(), &self.key])?;
+        let Some(row) = rows.ok_or_else(in_flight)?.into_iter().next() else { return Ok(None) };
         let completed: Timestamp = row.get(3)?;
         if completed.checked_add(retention).is_ok_and(|expiry| expiry <= now) {
             return Ok(None);
@@ -116,7 +114,7 @@ impl Key {
         let Self { owner, key, fingerprint } = self;
         let now = context.now();
         let fingerprint = store::Value::Bytes(fingerprint);
-        context.execute(&RECORD, values![owner.credential.key(), key, fingerprint, i64::from(status), body, now]).map(drop)
+        context.execute_along(&RECORD, values![owner.credential.key(), key, fingerprint, i64::from(status), body, now])
     }
 }
 

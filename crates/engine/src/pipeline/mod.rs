@@ -34,7 +34,7 @@ use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work}
 use crate::uploads::TakesFile;
 use audited::Audited;
 pub(crate) use authenticate::at_tools;
-pub use authenticate::bearer;
+pub use authenticate::{Callers, bearer};
 pub use envelope::{error_body, success_body};
 pub use homes::Homes;
 pub use idempotency::{InFlight, sweep};
@@ -202,7 +202,11 @@ async fn answer(call: &Arc<Call>, admitted: Admitted, arguments: Result<Argument
     match operation.effect {
         Effect::Read => {
             let shared = call.clone();
-            asked(call, service.store.read_for(share, move |tx| read(tx, &shared, validated)).await?).await
+            let reading = move |tx: &mut Transaction<'_>| {
+                let validated = if shared.service.store.is_private() { validated } else { validated.renewed(tx, &shared)? };
+                read(tx, &shared, validated)
+            };
+            asked(call, service.store.read_for(share, reading).await?).await
         }
         Effect::Write => write(call, validated).await,
     }
@@ -233,10 +237,21 @@ async fn in_one_visit(call: &Arc<Call>, share: Share, payload: Payload, noted: &
 async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
     let Call { service, operation, head, now } = &**call;
     let remembered = authenticate::recall(service, operation, head, *now)?;
-    // What nodes share is asked over the network: between two transactions, not in one.
-    let is_shared = operation.surface == Surface::Public && service.limits.are_shared();
-    if remembered.is_some() || (operation.effect == Effect::Read && !is_shared) {
+    if remembered.is_some() {
         return Ok(remembered);
+    }
+    let is_public = operation.surface == Surface::Public;
+    // What nodes share is asked over the network: between two transactions, not in one.
+    let is_shared = is_public && service.limits.are_shared();
+    let is_written = operation.effect == Effect::Write;
+    // A server is asked for whoever comes, together; and what is kept takes no more than that.
+    let is_together = is_public && !service.store.is_private();
+    let is_kept = is_together && operation.kept.is_some() && !head.is_tool_call;
+    if !is_written && !is_shared && !is_kept {
+        return Ok(None);
+    }
+    if is_together {
+        return authenticate::ask(call).await.map(Some);
     }
     let (share, shared) = (service.homes.of(operation, head), call.clone());
     let identify = move |tx: &mut Transaction<'_>| authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now);

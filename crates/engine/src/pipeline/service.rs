@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use store::{Share, Transaction};
 
 use super::unsent::Unsent;
-use super::{Homes, InFlight, Memory, RateLimits};
+use super::{Callers, Homes, InFlight, Memory, RateLimits};
 use crate::app::App;
 use crate::background::Background;
 use crate::clock::Clock;
@@ -45,6 +45,8 @@ pub struct Service {
     pub guest_limits: RateLimits,
     /// What is remembered from one request to the next.
     pub memory: Memory,
+    /// Who callers are, asked for together where that is a question to a server.
+    pub callers: Callers,
     /// Which organizations tokens belong to, for taking turns.
     pub homes: Homes,
     /// Idempotency keys being worked on.

@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
+use store::Transaction;
 
 use super::idempotency::Key;
 use super::request::Head;
-use super::{Caller, Noted, Quota, Requester, Service, validate};
+use super::{Caller, Noted, Quota, Requester, Service, admit_again, validate};
 use crate::access::Access;
 use crate::error::{Kind, Result};
 use crate::operation::{Arguments, Effect, Needs, Operation, Surface};
@@ -122,6 +123,14 @@ impl Heard {
 }
 
 impl Validated {
+    /// The same of whoever the caller is in the state that is read: answers are kept under the revisions of that.
+    pub(super) fn renewed(mut self, tx: &mut Transaction<'_>, call: &Call) -> Result<Self> {
+        if let Some(identified) = admit_again(tx, call, &self.heard.arguments)? {
+            self.heard.caller = Caller::Tenant(identified);
+        }
+        Ok(self)
+    }
+
     pub(super) fn into_parts(self) -> (Caller, Option<Key>, Arguments, Value) {
         let Self { heard: Heard { caller, key, arguments }, input } = self;
         (caller, key, arguments, input)

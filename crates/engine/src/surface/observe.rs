@@ -8,6 +8,7 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use store::Waited;
 use tokio_util::sync::CancellationToken;
 use tracing::field::display;
 use uuid::Uuid;
@@ -81,6 +82,10 @@ impl Metrics {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
         }
+        let Waited { count, time } = service.store.waited();
+        let name = "vestibule_database_wait_seconds";
+        let (help, time) = ("How long work waited for a connection.", time.as_secs_f64());
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} summary\n{name}_sum {time}\n{name}_count {count}");
         let counters = [
             ("vestibule_kept_answers_hits_total", "Reads that were answered from memory.", kept.hits),
             ("vestibule_kept_answers_misses_total", "Reads that could have been and were not.", kept.misses),

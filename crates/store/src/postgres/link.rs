@@ -72,6 +72,12 @@ impl fmt::Display for Failure {
     }
 }
 
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Told(error)
+    }
+}
+
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -94,12 +100,12 @@ pub(super) struct Link {
 impl Link {
     /// Asks, and waits for the answer until a moment. A connection that has missed one is lost: nothing that it says later
     /// would be the answer to what is asked then.
-    pub(super) fn ask<T>(
+    pub(super) fn ask<T, F: Into<Failure>>(
         &mut self,
         until: Instant,
-        question: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
+        question: impl AsyncFnOnce(&mut Client) -> Result<T, F>,
     ) -> Result<T, Failure> {
-        let answer = self.drive(until, question).and_then(|answer| answer.map_err(Failure::Told));
+        let answer = self.drive(until, question).and_then(|answer| answer.map_err(Into::into));
         self.is_lost |= self.has_ended || answer.as_ref().is_err_and(Failure::is_farewell);
         answer
     }

@@ -1,0 +1,417 @@
+//! A connection as a transaction uses it: statements, prepared once, and what is said along with them.
+//!
+//! What needs no answer before the next statement waits for that, and both are on the way together: the beginning of a
+//! transaction, savepoints, and changes whose number of rows nobody asks for.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::mem;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+use tokio_postgres::Client;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::link::{Failure, Link};
+use super::pool::Pool;
+use crate::error::{Error, Result};
+use crate::many;
+use crate::statement::Statement;
+use crate::value::{Columns, Row, Value};
+
+/// How long an answer is waited for on this side: longer than the server lets a statement run, so that a server that is there
+/// is heard.
+const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
+/// The same for what is said first on a connection that has rested. It is answered at once where somebody answers, and otherwise
+/// there is time left for a new connection before the caller's patience ends.
+const FIRST_LIMIT: Duration = Duration::from_millis(1_500);
+/// What ends a transaction for good.
+pub(super) const COMMIT: &str = "commit";
+
+static TRY_LOCK: Statement = Statement::new("select pg_try_advisory_xact_lock(?1)");
+
+/// A connection, and the statements prepared on it.
+pub(crate) struct Connection {
+    pub(super) link: Link,
+    /// Where it comes from, while it is in use.
+    pub(super) pool: Option<Arc<Pool>>,
+    prepared: HashMap<usize, tokio_postgres::Statement>,
+    /// The same for many rows.
+    prepared_for_many: HashMap<usize, tokio_postgres::Statement>,
+    pub(super) generation: u64,
+    pub(super) made: Instant,
+    pub(super) rests_since: Instant,
+    /// What is said before the next statement.
+    waiting: Vec<Step<'static>>,
+    /// How often something was said for the work under way.
+    exchanges: u64,
+    /// Whether the server has answered since it was taken from its rest; until then another may take its place.
+    is_heard: bool,
+    /// Whether nobody knows what has become of it.
+    is_doubtful: bool,
+    /// Until when another may be made for that.
+    heard_until: Instant,
+    /// When the caller of the work under way is told that it takes too long.
+    pub(super) until: Instant,
+    pub(super) is_read: bool,
+    /// The first failure of a statement of the work: the server would take a commit, and undo the work all the same.
+    failed: Option<Error>,
+}
+
+/// Something to say to the server.
+enum Step<'q> {
+    /// Statements without parameters or rows.
+    Say(&'static str),
+    Rows(&'static Statement, Cow<'q, [Value]>),
+    Change(&'static Statement, Cow<'q, [Value]>),
+    /// Tells the rows that it touches, if the statement does, or else how many.
+    Many(&'static Statement, &'q [Vec<Value>]),
+}
+
+/// What the server answers.
+enum Told {
+    Done,
+    Rows(Vec<tokio_postgres::Row>),
+    Touched(u64),
+}
+
+/// A step, as it is sent.
+enum Ready<'s> {
+    Say(&'static str),
+    Rows(tokio_postgres::Statement, Vec<&'s (dyn ToSql + Sync)>),
+    Change(tokio_postgres::Statement, Vec<&'s (dyn ToSql + Sync)>),
+    Many(tokio_postgres::Statement, Vec<Vec<&'s Value>>),
+}
+
+type Asked<'c> = Pin<Box<dyn Future<Output = Result<Told, tokio_postgres::Error>> + 'c>>;
+
+impl Connection {
+    pub(super) fn new(link: Link, generation: u64) -> Self {
+        let now = Instant::now();
+        Self {
+            link,
+            pool: None,
+            prepared: HashMap::new(),
+            prepared_for_many: HashMap::new(),
+            generation,
+            made: now,
+            rests_since: now,
+            waiting: Vec::new(),
+            exchanges: 0,
+            is_heard: true,
+            is_doubtful: false,
+            heard_until: now,
+            until: now,
+            is_read: false,
+            failed: None,
+        }
+    }
+
+    /// Makes it ready for work that is over by a moment, and that begins by saying this. `heard_until` is how long another
+    /// connection may be looked for in its place.
+    pub(super) fn ready(&mut self, first: Option<&'static str>, is_read: bool, heard_until: Instant, until: Instant) {
+        self.waiting = first.map(Step::Say).into_iter().collect();
+        (self.is_read, self.heard_until, self.until) = (is_read, heard_until, until);
+        (self.exchanges, self.failed) = (0, None);
+    }
+
+    /// Lends it out. Where it comes from a rest, nobody knows whether anybody is there.
+    pub(super) fn lend(mut self, pool: Arc<Pool>, has_rested: bool) -> Self {
+        (self.pool, self.is_heard) = (Some(pool), !has_rested);
+        self
+    }
+
+    /// Has it closed when the work is over: that was broken off, and may have been anywhere.
+    pub(crate) fn doubt(&mut self) {
+        self.is_doubtful = true;
+    }
+
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.is_doubtful
+    }
+
+    /// Where the conversation is, to go back to.
+    pub(super) fn place(&self) -> (u64, usize) {
+        (self.exchanges, self.waiting.len())
+    }
+
+    /// Forgets what was to be said since a place, and that it failed; whether more than that was said.
+    pub(super) fn go_back(&mut self, (exchanges, waiting): (u64, usize)) -> bool {
+        let is_said = self.exchanges > exchanges;
+        self.waiting.truncate(if is_said { 0 } else { waiting });
+        self.failed = None;
+        is_said
+    }
+
+    /// Whether anything has been said for the work under way.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.exchanges > 0
+    }
+
+    /// Says what waits, and this.
+    pub(super) fn say(&mut self, sql: &'static str) -> Result<()> {
+        self.exchange(vec![Step::Say(sql)]).map(drop)
+    }
+
+    /// Says this alone, whatever else was to be said and however long the work has taken.
+    pub(super) fn end(&mut self, sql: &'static str) -> Result<(), Failure> {
+        self.waiting.clear();
+        self.link.run(Instant::now() + ANSWER_LIMIT, sql)
+    }
+
+    /// Says something whose answer tells nobody anything: it is not waited for.
+    pub(super) fn say_and_go(&mut self, sql: &'static str) -> Result<(), Failure> {
+        self.waiting.clear();
+        let said = async |client: &mut Client| {
+            let mut asked = pin!(client.batch_execute(sql));
+            let mut is_sent = false;
+            poll_fn(|context: &mut Context<'_>| {
+                if mem::replace(&mut is_sent, true) {
+                    return Poll::Ready(Ok(()));
+                }
+                // Once more, so that the wire takes it in between.
+                context.waker().wake_by_ref();
+                match asked.as_mut().poll(context) {
+                    Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                    _ => Poll::Pending,
+                }
+            })
+            .await
+        };
+        self.link.ask(Instant::now() + ANSWER_LIMIT, said)
+    }
+
+    /// Work whose caller has been told that it takes too long is not gone on with.
+    pub(super) fn assert_awaited(&self) -> Result<()> {
+        if Instant::now() < self.until { Ok(()) } else { Err(Error::Unavailable("it took too long, and is undone".into())) }
+    }
+
+    /// Whether what the work has done may be committed; a read has done nothing.
+    pub(crate) fn assert_sound(&self) -> Result<()> {
+        match &self.failed {
+            _ if self.is_read => Ok(()),
+            None => self.assert_awaited(),
+            Some(Error::Unavailable(text)) => Err(Error::Unavailable(text.clone())),
+            Some(error) => Err(Error::Defect(format!("work went on after a statement of it had failed: {error}"))),
+        }
+    }
+
+    /// Says what waits, and then all of this, at once; what was answered to the latter.
+    fn exchange(&mut self, steps: Vec<Step<'_>>) -> Result<Vec<Told>> {
+        self.assert_awaited()?;
+        let before = self.waiting.len();
+        self.exchanges += 1;
+        let mut all: Vec<Step<'_>> = mem::take(&mut self.waiting);
+        all.extend(steps);
+        let told = self.heard(&all).map(|mut told| told.split_off(before));
+        if let Err(error) = &told {
+            self.failed.get_or_insert_with(|| error.clone());
+        }
+        told
+    }
+
+    /// What is answered to all of this. Where nobody has been heard on the connection yet, and it turns out to be dead, or to
+    /// lead to a server that takes no writes, it is said again on another.
+    fn heard(&mut self, steps: &[Step<'_>]) -> Result<Vec<Told>> {
+        loop {
+            let is_first = !self.is_heard;
+            let answer = self.said(steps);
+            let is_demoted = self.link.is_read_only();
+            if !is_first || (self.is_heard && !is_demoted) {
+                return answer.map_err(Error::from);
+            }
+            let cause = match answer {
+                // What was committed is not said again, nor what may have been.
+                answer if steps.iter().any(|step| matches!(step, Step::Say(COMMIT))) => return answer.map_err(Error::from),
+                Err(failure) if !self.link.is_lost() => return Err(failure.into()),
+                Err(failure) if !is_demoted => failure.to_string(),
+                _ => "the server has become one that takes no writes".to_owned(),
+            };
+            self.replace(&cause)?;
+        }
+    }
+
+    /// Puts another in its place.
+    fn replace(&mut self, cause: &str) -> Result<()> {
+        let Some(pool) = self.pool.clone().filter(|_| Instant::now() < self.heard_until) else {
+            return Err(Error::Unavailable(cause.into()));
+        };
+        // First, so that those at rest that are most likely dead, too, are not tried one by one.
+        pool.doubt_all(self.generation, &cause);
+        let Self { link, prepared, prepared_for_many, generation, made, rests_since, is_heard, .. } = pool.take(self.heard_until)?;
+        (self.prepared, self.prepared_for_many) = (prepared, prepared_for_many);
+        (self.generation, self.made, self.rests_since, self.is_heard) = (generation, made, rests_since, is_heard);
+        mem::replace(&mut self.link, link).close();
+        Ok(())
+    }
+
+    /// Says all of this at once, each when the one before it is on its way, and hears the answers.
+    fn said(&mut self, steps: &[Step<'_>]) -> Result<Vec<Told>, Failure> {
+        let mut ready = Vec::with_capacity(steps.len());
+        for step in steps {
+            ready.push(self.prepare_step(step)?);
+        }
+        let now = Instant::now();
+        let (first_until, until) = (if self.is_heard { now + ANSWER_LIMIT } else { now + FIRST_LIMIT }, now + ANSWER_LIMIT);
+        let is_heard = &mut self.is_heard;
+        self.link.ask(until, async |client| {
+            let client = &*client;
+            let mut asked: Vec<Asked<'_>> = ready.iter().map(|ready| ready.ask(client)).collect();
+            let mut told: Vec<Option<Told>> = asked.iter().map(|_| None).collect();
+            let mut hear = async |count: usize| {
+                poll_fn(|context| {
+                    // All of them each time: polling one for the first time sends it.
+                    for (asked, told) in asked.iter_mut().zip(&mut told).filter(|(_, told)| told.is_none()) {
+                        if let Poll::Ready(answer) = asked.as_mut().poll(context) {
+                            match answer {
+                                Ok(answer) => *told = Some(answer),
+                                Err(error) => return Poll::Ready(Err(error)),
+                            }
+                        }
+                    }
+                    if told.iter().take(count).all(Option::is_some) { Poll::Ready(Ok(())) } else { Poll::Pending }
+                })
+                .await
+            };
+            match timeout_at(first_until, hear(1)).await {
+                Ok(heard) => heard.map_err(Failure::Told)?,
+                Err(_) => return Err(Failure::Silence),
+            }
+            *is_heard = true;
+            hear(usize::MAX).await.map_err(Failure::Told)?;
+            Ok(told.into_iter().flatten().collect())
+        })
+    }
+
+    fn prepare_step<'s>(&mut self, step: &'s Step<'_>) -> Result<Ready<'s>, Failure> {
+        Ok(match step {
+            Step::Say(sql) => Ready::Say(sql),
+            Step::Rows(statement, params) => Ready::Rows(self.prepared(statement)?, borrowed(params)),
+            Step::Change(statement, params) => Ready::Change(self.prepared(statement)?, borrowed(params)),
+            Step::Many(statement, rows) => {
+                let prepared = self.prepared_for_many(statement)?.ok_or(Failure::Lost)?;
+                let columns = prepared.params().len();
+                Ready::Many(prepared, (0..columns).map(|column| rows.iter().map(|row| &row[column]).collect()).collect())
+            }
+        })
+    }
+
+    fn prepared(&mut self, statement: &'static Statement) -> Result<tokio_postgres::Statement, Failure> {
+        // Statements are statics, so the address names one; a text as key would be hashed at every use.
+        let key = std::ptr::from_ref(statement) as usize;
+        if let Some(prepared) = self.prepared.get(&key) {
+            return Ok(prepared.clone());
+        }
+        let prepared = self.ask_to_prepare(statement.postgres())?;
+        self.prepared.insert(key, prepared.clone());
+        Ok(prepared)
+    }
+
+    fn prepared_for_many(&mut self, statement: &'static Statement) -> Result<Option<tokio_postgres::Statement>, Failure> {
+        let key = std::ptr::from_ref(statement) as usize;
+        if let Some(prepared) = self.prepared_for_many.get(&key) {
+            return Ok(Some(prepared.clone()));
+        }
+        // The database knows of what type each parameter is, in the statement for one row.
+        let for_one = self.prepared(statement)?;
+        let Some(text) = many::of_many(statement.postgres(), for_one.params().iter().map(Type::name)) else { return Ok(None) };
+        let prepared = self.ask_to_prepare(&text)?;
+        self.prepared_for_many.insert(key, prepared.clone());
+        Ok(Some(prepared))
+    }
+
+    fn ask_to_prepare(&mut self, sql: &str) -> Result<tokio_postgres::Statement, Failure> {
+        let limit = if self.is_heard { ANSWER_LIMIT } else { FIRST_LIMIT };
+        self.link.ask(Instant::now() + limit, async |client| client.prepare(sql).await)
+    }
+
+    pub(crate) fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
+        let told = self.exchange(vec![Step::Rows(statement, Cow::Borrowed(params))])?;
+        Ok(told.into_iter().flat_map(Told::into_rows).collect())
+    }
+
+    pub(crate) fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
+        let told = self.exchange(vec![Step::Change(statement, Cow::Borrowed(params))])?;
+        Ok(told.into_iter().map(Told::touched).sum())
+    }
+
+    /// [`Connection::execute`] along with the next statement; what is wrong with it is told by that, or at the end.
+    pub(crate) fn execute_along(&mut self, statement: &'static Statement, params: Vec<Value>) -> Result<()> {
+        self.assert_awaited()?;
+        self.waiting.push(Step::Change(statement, Cow::Owned(params)));
+        Ok(())
+    }
+
+    pub(crate) fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
+        Ok(self.many(statement, rows)?.into_iter().map(Told::touched).sum())
+    }
+
+    pub(crate) fn rows_of_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Row>> {
+        Ok(self.many(statement, rows)?.into_iter().flat_map(Told::into_rows).collect())
+    }
+
+    fn many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Told>> {
+        let Some(prepared) = self.prepared_for_many(statement)? else {
+            return Err(Error::Defect(format!("is for no rows: {}", statement.text())));
+        };
+        let columns = prepared.params().len();
+        if rows.iter().any(|row| row.len() != columns) {
+            return Err(Error::Defect(format!("wants {columns} values a row: {}", statement.text())));
+        }
+        self.exchange(vec![Step::Many(statement, rows)])
+    }
+
+    pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
+        self.rows(&TRY_LOCK, &[key.into()])?.first().map_or(Ok(false), |row| row.get(0))
+    }
+
+    /// Takes a lock of the transaction's, and asks something of the state in which it has it.
+    pub(crate) fn rows_under_lock(&mut self, key: i64, statement: &'static Statement, params: &[Value]) -> Result<Option<Vec<Row>>> {
+        let key = [Value::Integer(key)];
+        let steps = vec![Step::Rows(&TRY_LOCK, Cow::Borrowed(&key)), Step::Rows(statement, Cow::Borrowed(params))];
+        let mut told = self.exchange(steps)?.into_iter().map(|told| told.into_rows().collect::<Vec<_>>());
+        let is_locked: bool = told.next().iter().flatten().next().map_or(Ok(false), |row| row.get(0))?;
+        Ok(told.next().filter(|_| is_locked))
+    }
+
+    pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
+        let prepared = self.prepared(statement).and_then(|_| self.prepared_for_many(statement));
+        prepared.map(drop).map_err(|failure| Error::Defect(format!("{failure}: {}", statement.text())))
+    }
+}
+
+impl Ready<'_> {
+    fn ask<'c>(&'c self, client: &'c Client) -> Asked<'c> {
+        match self {
+            Self::Say(sql) => Box::pin(async move { client.batch_execute(sql).await.map(|()| Told::Done) }),
+            Self::Rows(statement, params) => Box::pin(async move { client.query(statement, params).await.map(Told::Rows) }),
+            Self::Change(statement, params) => Box::pin(async move { client.execute(statement, params).await.map(Told::Touched) }),
+            Self::Many(statement, arrays) => Box::pin(async move {
+                let params: Vec<&(dyn ToSql + Sync)> = arrays.iter().map(|array| array as &(dyn ToSql + Sync)).collect();
+                if statement.columns().is_empty() {
+                    return client.execute(statement, &params).await.map(Told::Touched);
+                }
+                client.query(statement, &params).await.map(Told::Rows)
+            }),
+        }
+    }
+}
+
+impl Told {
+    fn into_rows(self) -> impl Iterator<Item = Row> {
+        let rows = if let Self::Rows(rows) = self { rows } else { Vec::new() };
+        rows.into_iter().map(|row| Row(Columns::Postgres(row)))
+    }
+
+    fn touched(self) -> u64 {
+        if let Self::Touched(count) = self { count } else { 0 }
+    }
+}
+
+fn borrowed(params: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+    params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}

@@ -1,0 +1,199 @@
+//! Writes that share a commit: those of one organization, which would only wait for one another's.
+//!
+//! Each runs in a savepoint, so that one which fails is undone alone, and nobody is answered before the commit. They share what
+//! they wait for as well: the transaction is over when the first of them may be waited for no longer, and what may take long
+//! goes by itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+use super::connection::{COMMIT, Connection};
+use super::pool::Pool;
+use crate::error::{Error, Result};
+use crate::job::{self, Answer, Progress, Ran, Work, WorkError};
+use crate::queue::Queue;
+use crate::{Handle, Share, Transaction, WAIT_LIMIT, WORK_LIMIT};
+
+/// Operations that are tried in one transaction at the most: as many subtransactions as the server remembers of one, which it
+/// would have to look up for everybody else from then on.
+const TOGETHER: usize = 64;
+/// How long a transaction takes more operations. What comes in the meantime is for the next one.
+const TOGETHER_TIME: Duration = Duration::from_millis(5);
+
+const BEGIN: &str = "begin; savepoint operation";
+const NEXT: &str = "release savepoint operation; savepoint operation";
+const UNDO: &str = "rollback to savepoint operation";
+
+type Run = dyn FnOnce(Result<&mut Connection>) -> Ran + Send;
+
+/// A write that waits for its turn.
+pub(super) struct Write {
+    run: Box<Run>,
+    asked: Instant,
+    /// When its caller is told that it takes too long.
+    until: Instant,
+    /// Whether it may take longer than most.
+    is_long: bool,
+}
+
+impl Write {
+    pub(super) fn new<T: Send + 'static, E: WorkError>(
+        asked: Instant,
+        limit: Duration,
+        progress: Progress,
+        work: impl Work<T, E>,
+        sender: Answer<T, E>,
+    ) -> Self {
+        let run = move |connection: Result<&mut Connection>| match connection {
+            Ok(_) if !progress.begin() => Ran::Skipped,
+            Ok(connection) => {
+                let transaction = Transaction::new(Handle::Postgres(connection), false);
+                job::run(transaction, work, sender, |transaction| transaction.assert_sound())
+            }
+            Err(error) => Ran::Failed(Box::new(move || drop(sender.send(Ok(Err(error.into())))))),
+        };
+        Self { run: Box::new(run), asked, until: asked + limit, is_long: limit > WORK_LIMIT }
+    }
+
+    pub(super) fn asked(&self) -> Instant {
+        self.asked
+    }
+}
+
+/// Whose turn it is, and with it the place that others wait for.
+pub(super) struct Turn<'q> {
+    /// Where more of the share may be waiting; none for what is no share's.
+    pub(super) queue: Option<&'q Queue<Write>>,
+    pub(super) share: Share,
+    pub(super) permit: OwnedSemaphorePermit,
+}
+
+impl Turn<'_> {
+    /// Whether something waits that may go together with what has been done.
+    fn is_followed(&self) -> bool {
+        self.queue.is_some_and(|queue| queue.is_followed(self.share, |write| !write.is_long))
+    }
+
+    fn follow(&self, took: Duration) -> Option<Write> {
+        self.queue?.follow(self.share, took)
+    }
+}
+
+/// A transaction, and what its callers are told once it is over.
+struct Batch {
+    connection: Connection,
+    /// What has succeeded, and waits for the commit.
+    done: Vec<Box<dyn FnOnce(Result<()>) + Send>>,
+    /// What is to be told of what has failed.
+    failed: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+/// Runs a write, and what has queued up behind it in the same share, in one transaction. Answers whether the share has a turn
+/// now that nobody takes.
+pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) -> bool {
+    let begun = Instant::now();
+    let heard_until = first.asked + WAIT_LIMIT;
+    let connection = match pool.take(heard_until) {
+        Ok(connection) => connection,
+        Err(error) => {
+            let refused = (first.run)(Err(error));
+            let Turn { queue, share, permit } = turn;
+            drop(permit);
+            if let Ran::Failed(tell) = refused {
+                tell();
+            }
+            return queue.is_some_and(|queue| queue.done(share, begun.elapsed()));
+        }
+    };
+    let mut batch = Batch { connection, done: Vec::new(), failed: Vec::new() };
+    batch.connection.ready(Some(BEGIN), false, heard_until, first.until);
+    let (mut attempts, mut before, mut next) = (0, Duration::ZERO, Some(first));
+    let mut outcome = Ok(());
+    let mut took = Duration::ZERO;
+    while let Some(write) = next.take() {
+        let is_long = write.is_long;
+        let (place, ran) = batch.run(write);
+        attempts += 1;
+        let is_full = is_long || attempts >= TOGETHER || begun.elapsed() >= TOGETHER_TIME;
+        let goes_on = !is_full && turn.is_followed();
+        outcome = batch.settle(place, ran, goes_on);
+        let spent = begun.elapsed();
+        took = spent.saturating_sub(std::mem::replace(&mut before, spent));
+        if goes_on && outcome.is_ok() {
+            batch.failed.drain(..).for_each(|tell| tell());
+            next = turn.follow(took);
+        }
+    }
+    let (is_outside, outcome) = batch.end(outcome);
+    let Batch { connection, done, failed } = batch;
+    pool.take_back(connection, is_outside);
+    let Turn { queue, share, permit } = turn;
+    // Before the answers: whoever has one may count on the connection being free again.
+    drop(permit);
+    failed.into_iter().for_each(|tell| tell());
+    done.into_iter().for_each(|answer| answer(outcome.clone()));
+    queue.is_some_and(|queue| queue.done(share, took))
+}
+
+impl Batch {
+    /// Runs an operation; where the conversation was before it.
+    fn run(&mut self, write: Write) -> ((u64, usize), Ran) {
+        self.connection.until = self.connection.until.min(write.until);
+        (self.connection.place(), (write.run)(Ok(&mut self.connection)))
+    }
+
+    /// Keeps what an operation has done, or undoes it. Where no other goes on, what it has left to be said waits for the commit.
+    /// An error means that the transaction is lost.
+    fn settle(&mut self, place: (u64, usize), ran: Ran, goes_on: bool) -> Result<()> {
+        match ran {
+            Ran::Skipped => Ok(()),
+            Ran::Failed(tell) => {
+                self.failed.push(tell);
+                self.undo(place)
+            }
+            Ran::Done(answer) if goes_on || !self.done.is_empty() => match self.connection.say(NEXT) {
+                Ok(()) => {
+                    self.done.push(answer);
+                    Ok(())
+                }
+                Err(error) => {
+                    self.failed.push(Box::new(move || answer(Err(error))));
+                    self.undo(place)
+                }
+            },
+            Ran::Done(answer) => {
+                self.done.push(answer);
+                Ok(())
+            }
+        }
+    }
+
+    /// Undoes what was said since a place.
+    fn undo(&mut self, place: (u64, usize)) -> Result<()> {
+        if !self.connection.go_back(place) {
+            return Ok(());
+        }
+        if self.connection.link.is_lost() {
+            return Err(Error::Unavailable("the connection was lost while it was in use".into()));
+        }
+        self.connection.end(UNDO).map_err(Error::from)
+    }
+
+    /// Ends the transaction: whether the connection is outside of one, and what came of what has succeeded.
+    fn end(&mut self, outcome: Result<()>) -> (bool, Result<()>) {
+        let connection = &mut self.connection;
+        let outcome = outcome.and_then(|()| connection.assert_awaited());
+        if outcome.is_err() || self.done.is_empty() {
+            let is_outside = !connection.has_spoken() || connection.end("rollback").is_ok();
+            return (is_outside, outcome);
+        }
+        match connection.say(COMMIT) {
+            Ok(()) => (true, Ok(())),
+            Err(error) if connection.link.is_lost() => (false, Err(Error::Unknown(error.to_string()))),
+            Err(error) => (false, Err(error)),
+        }
+    }
+}
