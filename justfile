@@ -54,6 +54,11 @@ clients *flags:
     cargo build --release
     python3 tests/clients/run.py {{ flags }}
 
+# Published assistants and a published OpenID provider, by people in Chromium; the packages are fetched into target/.
+connect:
+    cargo build
+    VESTIBULE_REQUIRE_CONNECT=1 .ci/connect
+
 # What is linked in, and under which licences.
 deny:
     cargo deny check licenses bans sources

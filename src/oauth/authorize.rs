@@ -133,7 +133,7 @@ impl Wrong {
 impl Visit {
     /// A visit, by whoever is signed in in the browser.
     pub(super) async fn begin(service: Arc<Service>, request_id: Uuid, headers: HeaderMap, parameters: Parameters) -> Result<Self, Error> {
-        let signed_in = people::signed_in(&service, &headers).await?;
+        let signed_in = people::signed_in(&service, &headers, request_id).await?;
         Ok(Self { service, headers, parameters, request_id, signed_in })
     }
 
@@ -172,10 +172,14 @@ impl Visit {
         asked(&self.parameters, &self.service.kit.public_url)
     }
 
-    /// To the sign-in, and from there to the same request, whichever way it came.
+    /// To the sign-in, and from there to the same request, whichever way it came; the person is told where it is too long for that.
     pub(super) fn sign_in_first(&self) -> Response {
         let query = Serializer::new(String::new()).extend_pairs(self.parameters.all(&NAMES)).finish();
-        people::sign_in_first(&self.service, &format!("{}?{query}", paths::AUTHORIZE))
+        let path = format!("{}?{query}", paths::AUTHORIZE);
+        if people::may_return_to(&path) {
+            return people::sign_in_first(&self.service, &path);
+        }
+        self.problem(Problem::TooLong, self.parameters.get("client_id").unwrap_or_default())
     }
 
     /// Back to the client with what is wrong, which the log says as well.
@@ -197,6 +201,12 @@ impl Visit {
         tracing::info!(request_id = %self.request_id, endpoint = "authorize", client, reason = problem.reason(), "refused");
         problem::page(&self.service, &self.headers, self.signed_in.as_ref(), problem)
     }
+}
+
+/// Where this endpoint leads whoever comes to it with something that is wrong, as far as its path tells.
+pub(super) fn leads_on(path: &str) -> Option<String> {
+    let query = path.strip_prefix(paths::AUTHORIZE)?.strip_prefix('?')?;
+    redirect::claimed_source(Parameters::of_query(Some(query)).get("redirect_uri")?)
 }
 
 /// What a request asks for (RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section 2.1). Who names no resource means the

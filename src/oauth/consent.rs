@@ -92,8 +92,9 @@ pub(super) async fn show(visit: &Visit, way: &Way, asked: &Asked, signed_in: &Si
         words,
         app,
     };
-    // Browsers hold where a form is redirected to against its policy.
-    Ok(people::page(200, page.render().map_err(Error::internal), language, &[&redirect::source(&way.redirect_uri)]))
+    // Browsers hold where a form is redirected to against its policy; who is signed in no longer is sent to sign in.
+    let leads_to: Vec<String> = [redirect::source(&way.redirect_uri)].into_iter().chain(people::sign_in_source(service)).collect();
+    Ok(people::page(200, page.render().map_err(Error::internal), language, &leads_to))
 }
 
 /// What is to be said of a client's name: nobody has checked what a client says of itself (RFC 7591, section 5; draft

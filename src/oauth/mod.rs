@@ -42,6 +42,8 @@ use engine::chapter::Chapter;
 use engine::pipeline::Service;
 use engine::surface::not_found;
 
+use crate::people;
+
 pub(crate) use client_document::Documents;
 pub(crate) use registration::Registrations;
 pub(crate) use sweep::sweep;
@@ -72,6 +74,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     erased: erased::STATEMENTS,
     routes: Some(pages),
     open_routes: Some(endpoints),
+    lists: |lists| lists.add(people::LeadsOn(authorize::leads_on)),
     ..Chapter::new("oauth")
 };
 

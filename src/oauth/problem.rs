@@ -20,6 +20,8 @@ pub(super) enum Problem {
     Redirect,
     /// The request cannot be read.
     Request,
+    /// The request is too long for somebody who has to sign in first.
+    TooLong,
     /// The form is not one of ours, or of another session.
     Form,
     /// Something of ours does not work at the moment.
@@ -34,6 +36,7 @@ impl Problem {
             Self::Document => "the client's document is of no use",
             Self::Redirect => "the redirect_uri is none of the client's",
             Self::Request => "the request cannot be read",
+            Self::TooLong => "the request is too long to come back to after signing in",
             Self::Form => "the form is of another session, or of nobody here",
             Self::Unavailable => "not available",
         }
@@ -41,7 +44,7 @@ impl Problem {
 
     const fn status(self) -> u16 {
         match self {
-            Self::Client | Self::Document | Self::Redirect | Self::Request => 400,
+            Self::Client | Self::Document | Self::Redirect | Self::Request | Self::TooLong => 400,
             Self::Form => 403,
             Self::Unavailable => 503,
         }
@@ -64,7 +67,7 @@ pub(super) fn page(service: &Service, headers: &HeaderMap, signed_in: Option<&Si
         Problem::Client => own.unknown_client,
         Problem::Document => own.bad_document,
         Problem::Redirect => own.bad_redirect,
-        Problem::Request => own.bad_request,
+        Problem::Request | Problem::TooLong => own.bad_request,
         Problem::Form => around.foreign_form,
         Problem::Unavailable => around.unavailable,
     };

@@ -63,13 +63,22 @@ pub(super) fn is_local(uri: &str) -> bool {
     })
 }
 
-/// An address as a content security policy names its source (CSP 3, section 2.3.1): browsers hold where a form leads against it.
+/// An address as a content security policy names its source (CSP 3, section 2.3.1): browsers hold where a form leads against it. No
+/// policy can name an IPv6 address, so that for one every host is let through, at its port.
 pub(super) fn source(uri: &str) -> String {
     let Ok(url) = Url::parse(uri) else { return String::new() };
-    match url.scheme() {
-        "http" | "https" => url.origin().ascii_serialization(),
-        scheme => format!("{scheme}:"),
+    match (url.scheme(), url.host()) {
+        (scheme @ ("http" | "https"), Some(Host::Ipv6(_))) => {
+            format!("{scheme}://*{}", url.port().map(|port| format!(":{port}")).unwrap_or_default())
+        }
+        ("http" | "https", _) => url.origin().ascii_serialization(),
+        (scheme, _) => format!("{scheme}:"),
     }
+}
+
+/// The source of whatever a request calls its redirect address, whether or not a client has named it.
+pub(super) fn claimed_source(uri: &str) -> Option<String> {
+    is_redirect_uri(uri).then(|| source(uri))
 }
 
 /// An address with parameters added to its query, which it keeps as it is (RFC 6749, section 3.1.2).

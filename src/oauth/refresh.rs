@@ -1,5 +1,9 @@
 //! Refresh tokens (RFC 6749, section 6; OAuth 2.1, section 4.3): each is exchanged for a new pair, and ends the grant if somebody
 //! shows it long after that.
+//!
+//! One that is shown again while it still answers has more than one heir. Of these the first that is shown goes on: whoever shows it has had
+//! its answer, so no lost answer explains that another is shown later. Somebody else has that one, and it ends the grant (RFC 9700,
+//! section 4.14.2).
 
 use engine::access::{self, Resource};
 use engine::context::Context;
@@ -21,6 +25,9 @@ store::statements! {
     BY_HASH = "select grant_id, replaced_at, expires_at from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
     /// Notes that a refresh token has been replaced; the first time counts.
     REPLACE = "update oauth_refresh_token set replaced_at = ?3 where organization_id = ?1 and token_hash = ?2 and replaced_at is null";
+    /// Notes of the other refresh tokens of a grant that nobody has shown that they have been replaced since a moment.
+    SUPERSEDE = "update oauth_refresh_token set replaced_at = ?4
+        where organization_id = ?1 and grant_id = ?2 and token_hash <> ?3 and replaced_at is null";
     /// Forgets the refresh tokens of a grant beyond so many, the oldest of them.
     LIMIT = "delete from oauth_refresh_token where organization_id = ?1 and token_hash in
         (select token_hash from oauth_refresh_token where organization_id = ?1 and grant_id = ?2 order by id desc limit ?3 offset ?4)";
@@ -90,6 +97,11 @@ fn standing(replaced_at: Option<Timestamp>, expires_at: Timestamp, now: Timestam
     }
 }
 
+/// When a refresh token was replaced that answers no longer at a moment.
+fn without_grace(now: Timestamp) -> Timestamp {
+    now.checked_sub(GRACE).unwrap_or(Timestamp::MIN)
+}
+
 /// Exchanges a refresh token for a new pair.
 pub(super) fn refresh(context: &mut Context<'_, '_>, shown: &Presented) -> Result<Result<Tokens, Refusal>> {
     let Some(row) = context.row(&BY_HASH, values![Value::Bytes(shown.hash.clone())])? else { return Ok(Err(UNKNOWN)) };
@@ -116,8 +128,10 @@ pub(super) fn refresh(context: &mut Context<'_, '_>, shown: &Presented) -> Resul
     if !grant.has_good_member(&context.organization.settings) {
         return Ok(Err(Refusal::grant("The member may not connect apps at the moment.")));
     }
-    let now = context.now();
-    context.execute(&REPLACE, values![Value::Bytes(shown.hash.clone()), now])?;
+    let (hash, now) = (Value::Bytes(shown.hash.clone()), context.now());
+    if context.execute(&REPLACE, values![hash.clone(), now])? > 0 {
+        context.execute(&SUPERSEDE, values![grant.id, hash, without_grace(now)])?;
+    }
     grant.note_use(context)?;
     pair(context, &grant, &scopes).map(Ok)
 }
@@ -151,6 +165,7 @@ mod tests {
                 _ => Standing::Good,
             };
             prop_assert_eq!(standing(replaced.map(at), at(expires), at(now)), expected);
+            prop_assert_eq!(standing(Some(without_grace(at(now))), at(expires), at(now)), Standing::Reused);
         }
     }
 }

@@ -23,6 +23,10 @@ pub(super) enum Cookie {
 
 /// The longest value that is read.
 const LONGEST: usize = 4_096;
+/// The longest part of a value that is kept in several: with its name, as much as every browser keeps (RFC 6265, 6.1).
+const PART: usize = 3_600;
+/// The cookies that such a value is kept in.
+const PARTS: usize = 3;
 
 impl Cookie {
     /// What it is called.
@@ -41,17 +45,46 @@ impl Cookie {
         only(headers, &self.name(service))
     }
 
+    /// What a browser sends of a value that is kept in several.
+    pub(super) fn read_parts(self, service: &Service, headers: &HeaderMap) -> Option<String> {
+        let parts: Vec<String> = (0..PARTS).map_while(|part| only(headers, &self.part_name(service, part))).collect();
+        (!parts.is_empty()).then(|| parts.concat())
+    }
+
     /// Has the browser keep it for so many seconds; for no second, forget it.
     pub(super) fn keep(self, service: &Service, value: &str, seconds: u64) -> Option<HeaderValue> {
-        let secure = if is_secure(service) { "; Secure" } else { "" };
-        let cookie = format!("{}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}", self.name(service));
-        HeaderValue::from_str(&cookie).ok()
+        kept(service, &self.name(service), value, seconds)
+    }
+
+    /// Has the browser keep a value, of ASCII, that one cookie may be too short for; those that it does not need are forgotten.
+    pub(super) fn keep_parts(self, service: &Service, value: &str, seconds: u64) -> Vec<HeaderValue> {
+        let part = |number: usize| {
+            let part = value.get(number * PART..value.len().min((number + 1) * PART)).unwrap_or_default();
+            kept(service, &self.part_name(service, number), part, if part.is_empty() { 0 } else { seconds })
+        };
+        (0..PARTS).filter_map(part).collect()
     }
 
     /// Has the browser forget it.
     pub(super) fn forget(self, service: &Service) -> Option<HeaderValue> {
         self.keep(service, "", 0)
     }
+
+    /// Has the browser forget a value that is kept in several.
+    pub(super) fn forget_parts(self, service: &Service) -> Vec<HeaderValue> {
+        self.keep_parts(service, "", 0)
+    }
+
+    fn part_name(self, service: &Service, number: usize) -> String {
+        let name = self.name(service);
+        if number == 0 { name } else { format!("{name}_{}", number + 1) }
+    }
+}
+
+/// A cookie that a browser keeps for so many seconds.
+fn kept(service: &Service, name: &str, value: &str, seconds: u64) -> Option<HeaderValue> {
+    let secure = if is_secure(service) { "; Secure" } else { "" };
+    HeaderValue::from_str(&format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")).ok()
 }
 
 /// Whether people reach the service by https alone.
@@ -94,6 +127,12 @@ mod tests {
     fn what_neighbours_put_beside_it_does_no_harm() {
         let line = HeaderValue::from_bytes(b"theirs=\xff\xc3; vestibule_session=x; other=\xe9").unwrap();
         assert_eq!(only(&HeaderMap::from_iter([(COOKIE, line)]), "vestibule_session").as_deref(), Some("x"));
+    }
+
+    /// The longest path to come back to, in base64, beside a secret and what parts them.
+    #[test]
+    fn the_longest_way_back_has_room() {
+        assert!(43 + 1 + super::super::return_path::LONGEST.div_ceil(3) * 4 <= PART * PARTS);
     }
 
     proptest! {

@@ -8,7 +8,7 @@ use super::frame::Frame;
 use super::members::Membership;
 use super::place::{self, SIGN_IN, SIGN_OUT, address, returning};
 use super::refusal::Refusal;
-use super::reply::{page, rendered};
+use super::reply::{leads_on, page, rendered};
 use super::session::{SignedIn, called};
 use super::tickets::Admission;
 use super::visit::Visit;
@@ -49,7 +49,7 @@ pub(super) fn ticket(visit: &Visit, ticket: &str, admission: &Admission) -> Resp
         ticket,
         form: forms.token(),
     };
-    forms.on(page(200, rendered(&template), visit.language, &[]))
+    forms.on(page(200, rendered(&template), visit.language, &leads_on(&visit.service, &admission.return_to)))
 }
 
 /// One of several organizations to choose.
@@ -69,8 +69,8 @@ struct ChoosePage<'p> {
     form: String,
 }
 
-/// Where somebody chooses one of the organizations that they are a member of.
-pub(super) fn choose(visit: &Visit, memberships: &[Membership], tickets: Vec<String>) -> Response {
+/// Where somebody chooses one of the organizations that they are a member of, and goes on to a path of this service.
+pub(super) fn choose(visit: &Visit, memberships: &[Membership], tickets: Vec<String>, return_to: &str) -> Response {
     let forms = visit.forms();
     let choices = memberships.iter().zip(tickets);
     let choices = choices.map(|(one, ticket)| Choice { organization: &one.organization.settings.name, name: called(&one.member), ticket });
@@ -80,7 +80,7 @@ pub(super) fn choose(visit: &Visit, memberships: &[Membership], tickets: Vec<Str
         action: address(&visit.service, SIGN_IN),
         form: forms.token(),
     };
-    forms.on(page(200, rendered(&template), visit.language, &[]))
+    forms.on(page(200, rendered(&template), visit.language, &leads_on(&visit.service, return_to)))
 }
 
 #[derive(Template)]

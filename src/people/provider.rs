@@ -10,12 +10,14 @@ use engine::clock::Clock;
 use engine::error::innermost;
 use futures_util::future::BoxFuture;
 use openidconnect::core::{
-    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreJwsSigningAlgorithm, CoreProviderMetadata,
+    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreTokenResponse,
+    CoreUserInfoClaims,
 };
 use openidconnect::{
-    AsyncHttpClient, AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken, DiscoveryError,
-    EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IssuerUrl, JwsSigningAlgorithm as _, Nonce,
-    PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope, SignatureVerificationError, TokenResponse as _,
+    AccessToken, AccessTokenHash, AsyncHttpClient, AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken,
+    DiscoveryError, EndUserEmail, EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IssuerUrl,
+    JwsSigningAlgorithm as _, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope,
+    SignatureVerificationError, SubjectIdentifier, TokenResponse as _, UserInfoError,
 };
 use reqwest::Client;
 use reqwest::redirect::Policy;
@@ -158,19 +160,34 @@ impl Provider {
                 RequestTokenError::ServerResponse(refusal) => Refusal::ProviderRefused(refusal.error().to_string()),
                 error => down(innermost(&error)),
             })?;
-            let token = tokens.id_token().ok_or_else(|| Refusal::Disbelieved("there is none".into()))?;
-            let found = match vouched(clock, &client, token, &nonce(secret)) {
+            let said = match told(clock, &client, &tokens, &nonce(secret)) {
                 Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey)) => {
                     // It may have another key by now.
                     let metadata = self.metadata(clock, ASKED_AGAIN).await?;
-                    vouched(clock, &self.client(&metadata, redirect)?, token, &nonce(secret))
+                    told(clock, &self.client(&metadata, redirect)?, &tokens, &nonce(secret))
                 }
-                found => found,
+                said => said,
             };
-            found.map_err(|error| Refusal::Disbelieved(innermost(&error).to_string()))?.ok_or(Refusal::Unverified)
+            let Told { subject, address } = said.map_err(|error| disbelieved(&error))?;
+            let address = match address {
+                None => self.told_besides(&client, tokens.access_token(), subject).await?,
+                told => told,
+            };
+            address.and_then(Address::vouched).ok_or(Refusal::Unverified)
         };
         let _place = self.places.try_acquire().map_err(|_| down("too many sign-ins wait for it"))?;
         in_time(DEADLINE, asked).await
+    }
+
+    /// What the provider says of an address where the ID token says nothing of one: its endpoint for that is where it need say it
+    /// (Core 1.0, 5.3 and 5.4). Nothing where it has none.
+    async fn told_besides(&self, client: &Oidc, token: &AccessToken, subject: SubjectIdentifier) -> Result<Option<Address>, Refusal> {
+        let Ok(request) = client.user_info(token.clone(), Some(subject)) else { return Ok(None) };
+        let claims: CoreUserInfoClaims = request.request_async(&self.line).await.map_err(|error| match error {
+            UserInfoError::ClaimsVerification(error) => disbelieved(&error),
+            error => down(innermost(&error)),
+        })?;
+        Ok(Address::told(claims.email(), claims.email_verified()))
     }
 
     /// What the provider says of itself, no older than this.
@@ -257,13 +274,50 @@ fn verifier(secret: &str) -> String {
     derived(secret, "verifier")
 }
 
-/// The mail address that an ID token vouches for (Core 1.0, 3.1.3.7 and 5.1), where it can be believed.
-fn vouched(clock: &Clock, client: &Oidc, token: &CoreIdToken, nonce: &Nonce) -> Result<Option<String>, ClaimsVerificationError> {
+/// What an ID token says: of whom, and of their mail address, where it says something of that.
+struct Told {
+    subject: SubjectIdentifier,
+    address: Option<Address>,
+}
+
+/// A mail address, and whether the provider vouches for it (Core 1.0, 5.1).
+struct Address {
+    text: String,
+    is_verified: bool,
+}
+
+impl Address {
+    /// What is told of one; nothing where it is not told whether it is verified.
+    fn told(email: Option<&EndUserEmail>, is_verified: Option<bool>) -> Option<Self> {
+        Some(Self { text: email?.as_str().to_owned(), is_verified: is_verified? })
+    }
+
+    /// The address, where the provider vouches for it.
+    fn vouched(self) -> Option<String> {
+        self.is_verified.then_some(self.text)
+    }
+}
+
+/// What an ID token says, where it can be believed (Core 1.0, 3.1.3.7), and the access token beside it is its own (3.1.3.8).
+fn told(clock: &Clock, client: &Oidc, tokens: &CoreTokenResponse, nonce: &Nonce) -> Result<Told, ClaimsVerificationError> {
+    let wrong = |what: &str| ClaimsVerificationError::Other(what.to_owned());
+    let token = tokens.id_token().ok_or_else(|| wrong("there is none"))?;
     let now = || chrono::DateTime::from_timestamp_millis(clock.now().as_millisecond()).unwrap_or_default();
     let verifier = client.id_token_verifier().set_time_fn(now);
     let claims = token.claims(&verifier, nonce)?;
-    let is_verified = claims.email_verified() == Some(true);
-    Ok(claims.email().filter(|_| is_verified).map(|email| email.as_str().to_owned()))
+    if let Some(hash) = claims.access_token_hash() {
+        let key = token.signing_key(&verifier).map_err(ClaimsVerificationError::SignatureVerification)?;
+        let algorithm = token.signing_alg().map_err(ClaimsVerificationError::SignatureVerification)?;
+        let own = AccessTokenHash::from_token(tokens.access_token(), algorithm, key).map_err(|error| wrong(&error.to_string()))?;
+        if own != *hash {
+            return Err(wrong("it is of another access token"));
+        }
+    }
+    Ok(Told { subject: claims.subject().clone(), address: Address::told(claims.email(), claims.email_verified()) })
+}
+
+fn disbelieved(error: &ClaimsVerificationError) -> Refusal {
+    Refusal::Disbelieved(innermost(error).to_string())
 }
 
 /// What comes of something within a deadline.

@@ -19,9 +19,24 @@ use super::settings;
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
+/// Where another chapter's page at a path may lead a browser on to by itself: a source as a policy names it. It is listed by that chapter.
+/// A sign-in that comes back to such a page ends there, and browsers hold all the way that a form takes against the form's policy.
+pub(crate) struct LeadsOn(pub(crate) fn(&str) -> Option<String>);
+
+/// Where a form that leads to a path of this service may lead by that.
+pub(super) fn leads_on(service: &Service, path: &str) -> Vec<String> {
+    service.kit.lists.all::<LeadsOn>().iter().filter_map(|LeadsOn(there)| there(path)).collect()
+}
+
+/// Where a form may lead whose sender turns out to have to sign in first: where `--sign-in-url` says.
+#[must_use]
+pub fn sign_in_source(service: &Service) -> Option<String> {
+    settings::elsewhere_source(service)
+}
+
 /// A page; one that does not render is a 500 that says nothing. Beside this service, its forms may lead to `form_action`: sources
 /// as a policy names them, because browsers hold what a form is redirected to against the same list.
-pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[&str]) -> Response {
+pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[String]) -> Response {
     page_under(policy(form_action), status, html, language)
 }
 
@@ -68,9 +83,9 @@ pub(super) fn rendered(template: &impl Template) -> Result<String> {
     template.render().map_err(Error::internal)
 }
 
-/// With a cookie besides.
-pub(super) fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
-    if let Some(cookie) = cookie {
+/// With cookies besides.
+pub(super) fn with_cookies(mut response: Response, cookies: impl IntoIterator<Item = HeaderValue>) -> Response {
+    for cookie in cookies {
         response.headers_mut().append(http::header::SET_COOKIE, cookie);
     }
     response
@@ -89,7 +104,7 @@ fn kept_by_nobody(status: StatusCode, body: Body) -> Response {
 }
 
 /// No script, the style of the page alone, no frame around it.
-fn policy(form_action: &[&str]) -> HeaderValue {
+fn policy(form_action: &[String]) -> HeaderValue {
     let mut policy = format!(
         "default-src 'none'; style-src '{}'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
         *STYLE_HASH
@@ -108,7 +123,8 @@ mod tests {
 
     #[test]
     fn a_form_leads_here_and_where_it_is_said() {
-        let allowed = |sources: &[&str]| policy(sources).to_str().unwrap().rsplit_once("form-action ").unwrap().1.to_owned();
+        let owned = |sources: &[&str]| sources.iter().map(|source| (*source).to_owned()).collect::<Vec<_>>();
+        let allowed = |sources: &[&str]| policy(&owned(sources)).to_str().unwrap().rsplit_once("form-action ").unwrap().1.to_owned();
         assert_eq!(allowed(&[]), "'self'");
         assert_eq!(allowed(&["https://app.example", "com.example.app:"]), "'self' https://app.example com.example.app:");
         assert_eq!(allowed(&["https://a.example; script-src *", "a\nb", "https://a.example,b"]), "'self'");

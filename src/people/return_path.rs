@@ -4,9 +4,9 @@
 /// Where a sign-in leads that nobody has said of where to: `returnTo` by default.
 pub const DEFAULT: &str = "/console";
 
-/// The longest path with its query, in bytes: as much as goes into a cookie beside a secret, in base64. The request of an app that
-/// somebody is asked to let in has to fit.
-const LONGEST: usize = 3_000;
+/// The longest path with its query, in bytes. The request of an app that somebody is asked to let in has to fit, with a `state` of
+/// 4,096 bytes in which the app keeps its own affairs; and it has to go into cookies, and through proxies in front.
+pub(super) const LONGEST: usize = 8_000;
 
 /// What is wrong with a text as a path to come back to, if anything is.
 ///
@@ -14,7 +14,7 @@ const LONGEST: usize = 3_000;
 /// `%2F`, `%5C` or a control character that it is several. The query is the page's own affair, whatever it encodes.
 pub fn wrong(text: &str) -> Option<&'static str> {
     if text.len() > LONGEST {
-        return Some("is longer than 3000 bytes");
+        return Some("is longer than 8000 bytes");
     }
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let Some(path) = path.strip_prefix('/') else { return Some("is not a path of this service, which begins with a slash") };
@@ -30,6 +30,12 @@ pub fn wrong(text: &str) -> Option<&'static str> {
             || plain.iter().any(|byte| matches!(byte, b'/' | b'\\' | b'%') || byte.is_ascii_control())
     });
     is_hidden.then_some("has a part of a path that is empty, made of dots or several in one")
+}
+
+/// Whether a sign-in may lead back to a path.
+#[must_use]
+pub fn may_return_to(path: &str) -> bool {
+    wrong(path).is_none()
 }
 
 /// The text, where it is a path to come back to.

@@ -16,7 +16,7 @@ use super::form::{read_form, sent};
 use super::place::{FROM_PROVIDER, SIGN_IN, SIGN_OUT, TO_PROVIDER, address};
 use super::provider::{Answer, Provider, is_state};
 use super::refusal::Refusal;
-use super::reply::{redirect, with_cookie};
+use super::reply::{redirect, with_cookies};
 use super::session::{self, signed_in};
 use super::standing::LONGEST;
 use super::visit::Visit;
@@ -54,7 +54,7 @@ async fn sign_in_page(State(service): Server, request: HttpRequest) -> Response 
 
 /// How whoever comes without a ticket goes on.
 async fn ways(visit: &Visit) -> Result<Response, Refusal> {
-    if let Some(signed_in) = signed_in(&visit.service, &visit.headers).await? {
+    if let Some(signed_in) = signed_in(&visit.service, &visit.headers, visit.request_id).await? {
         return Ok(pages::signed_in(visit, &signed_in));
     }
     if let Some(elsewhere) = settings::elsewhere(&visit.service, visit.return_to()) {
@@ -87,8 +87,8 @@ fn begun(visit: &Visit, token: &str, return_to: &str) -> Response {
     let seconds = LONGEST.as_secs().unsigned_abs();
     // It was a path of this service when it was stored, or when it was put into the cookie: it is judged again all the same.
     let path = return_path::right(return_to).unwrap_or(return_path::DEFAULT);
-    let response = with_cookie(redirect(&address(service, path)), Cookie::Session.keep(service, token, seconds));
-    with_cookie(response, Cookie::Forms.forget(service))
+    let response = with_cookies(redirect(&address(service, path)), Cookie::Session.keep(service, token, seconds));
+    with_cookies(response, Cookie::Forms.forget(service))
 }
 
 async fn to_provider(State(service): Server, request: HttpRequest) -> Response {
@@ -105,7 +105,7 @@ async fn begun_elsewhere(visit: &Visit) -> Result<Response, Refusal> {
     let url = provider.begin(&service.clock, &callback(service), &secret).await?;
     let return_to = visit.return_to().unwrap_or(return_path::DEFAULT);
     let under_way = format!("{secret}.{}", URL_SAFE_NO_PAD.encode(return_to));
-    Ok(with_cookie(redirect(url.as_str()), Cookie::Provider.keep(service, &under_way, PROVIDER_LASTS)))
+    Ok(with_cookies(redirect(url.as_str()), Cookie::Provider.keep_parts(service, &under_way, PROVIDER_LASTS)))
 }
 
 async fn from_provider(State(service): Server, request: HttpRequest) -> Response {
@@ -115,13 +115,13 @@ async fn from_provider(State(service): Server, request: HttpRequest) -> Response
         None => Err(Refusal::Missing),
     };
     // Whatever came of it, it is over.
-    with_cookie(visit.answered("returnFromProvider", answer), Cookie::Provider.forget(&visit.service))
+    with_cookies(visit.answered("returnFromProvider", answer), Cookie::Provider.forget_parts(&visit.service))
 }
 
 /// What comes of a browser that the provider sends back (OpenID Connect Core 1.0, 3.1.2.5 to 3.1.3.7).
 async fn returned(visit: &Visit, provider: &Provider) -> Result<Response, Refusal> {
     let service = &visit.service;
-    let under_way = Cookie::Provider.read(service, &visit.headers);
+    let under_way = Cookie::Provider.read_parts(service, &visit.headers);
     let under_way = under_way.ok_or(Refusal::ProviderLost("no sign-in at the provider is under way in this browser"))?;
     let (secret, return_to) = under_way.split_once('.').unwrap_or((&under_way, ""));
     if !visit.asks("state").is_some_and(|sent| is_state(sent, secret)) {
@@ -140,7 +140,7 @@ async fn returned(visit: &Visit, provider: &Provider) -> Result<Response, Refusa
     let memberships = members::of_address(service, &email).await?;
     let [one] = memberships.as_slice() else {
         let tickets = members::offer(service, &memberships, return_to).await?;
-        return Ok(pages::choose(visit, &memberships, tickets));
+        return Ok(pages::choose(visit, &memberships, tickets, return_to));
     };
     let token = members::enter(service, one, session::shown(service, &visit.headers), visit.request_id).await?;
     tracing::info!(
@@ -156,7 +156,7 @@ fn callback(service: &Service) -> String {
 
 async fn sign_out_page(State(service): Server, request: HttpRequest) -> Response {
     let (visit, _) = Visit::of(service, request);
-    let found = signed_in(&visit.service, &visit.headers).await;
+    let found = signed_in(&visit.service, &visit.headers, visit.request_id).await;
     let answer = found.map(|found| found.map_or_else(|| pages::signed_out(&visit), |signed_in| pages::sign_out(&visit, &signed_in)));
     visit.answered("getSignOutPage", answer.map_err(Refusal::from))
 }
@@ -171,7 +171,7 @@ async fn sign_out(State(service): Server, request: HttpRequest) -> Response {
 /// Ends the session of a browser whose form it is. Where there is none, there is nothing to end.
 async fn left(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Refusal> {
     let service = &visit.service;
-    if let Some(signed_in) = signed_in(service, &visit.headers).await? {
+    if let Some(signed_in) = signed_in(service, &visit.headers, visit.request_id).await? {
         if !sent(fields, "form").is_some_and(|form| signed_in.is_own_form(form)) {
             return Err(Refusal::ForeignForm);
         }
@@ -180,7 +180,7 @@ async fn left(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Re
             request_id = %visit.request_id, organization = %signed_in.organization.id, member = %signed_in.member_id, "signed out"
         );
     }
-    Ok(with_cookie(redirect(&address(service, SIGN_OUT)), Cookie::Session.forget(service)))
+    Ok(with_cookies(redirect(&address(service, SIGN_OUT)), Cookie::Session.forget(service)))
 }
 
 /// Whatever else is asked for, in whatever way.

@@ -129,18 +129,18 @@ enum Found {
 /// Who is signed in in the browser that a request comes from: as the member and their organization are now. Nobody, where the
 /// cookie is none of ours, the session is over, or the member is gone, not active or below the two-factor rule.
 ///
-/// That the session is used is noted beside the request, at most once a minute.
-pub async fn signed_in(service: &Service, headers: &HeaderMap) -> Result<Option<SignedIn>> {
+/// That the session is used is noted beside the request, at most once a minute; why somebody is not signed in, in the log.
+pub async fn signed_in(service: &Service, headers: &HeaderMap, request_id: Uuid) -> Result<Option<SignedIn>> {
     let Some(token) = shown(service, headers) else { return Ok(None) };
     let now = service.clock.now();
     match service.store.read(move |tx| find(tx, token, now)).await? {
         Found::Nothing => Ok(None),
         Found::Over(organization) => {
-            tracing::debug!(%organization, reason = "the session is over", "not signed in");
+            tracing::debug!(%request_id, %organization, reason = "the session is over", "not signed in");
             Ok(None)
         }
         Found::Barred(organization, barred) => {
-            tracing::info!(%organization, reason = barred.reason(), "not signed in");
+            tracing::info!(%request_id, %organization, reason = barred.reason(), "not signed in");
             Ok(None)
         }
         Found::Going(signed_in, used_at) => {

@@ -24,6 +24,11 @@ pub(super) fn elsewhere(service: &Service, return_to: Option<&str>) -> Option<St
     Some(url.into())
 }
 
+/// The same place as a content security policy names it.
+pub(super) fn elsewhere_source(service: &Service) -> Option<String> {
+    Some(service.kit.part::<SignIn>()?.elsewhere.as_ref()?.origin().ascii_serialization())
+}
+
 /// Where people can sign in besides.
 pub(super) fn provider(service: &Service) -> Option<&Provider> {
     service.kit.part::<SignIn>()?.provider.as_ref()

@@ -54,7 +54,7 @@ impl Forms {
 
     /// A page with such forms, with the cookie that they are bound to.
     pub(super) fn on(self, response: Response) -> Response {
-        reply::with_cookie(response, self.cookie)
+        reply::with_cookies(response, self.cookie)
     }
 }
 

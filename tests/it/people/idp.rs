@@ -64,6 +64,8 @@ struct Behaviour {
     metadata: Value,
     /// What the ID token says otherwise; null leaves a claim out.
     claims: Value,
+    /// What its endpoint for that says of who is let in.
+    userinfo: Manner,
     /// Whether the key that is unknown is shown by now.
     shows_all: bool,
     /// The code it has given, with the parameters of the request for it.
@@ -105,6 +107,7 @@ impl Idp {
             signed: Signed::Rsa,
             metadata: json!({}),
             claims: json!({}),
+            userinfo: Manner::Says(401, "{}".into()),
             shows_all: false,
             given: None,
             asked: Vec::new(),
@@ -114,6 +117,7 @@ impl Idp {
             .route("/.well-known/openid-configuration", get(discovery))
             .route("/keys", get(keys_of))
             .route("/token", post(token))
+            .route("/userinfo", get(userinfo))
             .with_state(idp.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         idp
@@ -139,6 +143,12 @@ impl Idp {
 
     pub fn claims(&self, claims: Value) {
         self.change(|behaviour| behaviour.claims = claims);
+    }
+
+    /// Has an endpoint that says this of who is let in.
+    pub fn says_besides(&self, userinfo: Manner) {
+        self.says_of_itself(json!({ "userinfo_endpoint": format!("{}/userinfo", self.issuer) }));
+        self.change(|behaviour| behaviour.userinfo = userinfo);
     }
 
     pub fn signs(&self, signed: Signed) {
@@ -262,6 +272,16 @@ async fn keys_of(State(idp): State<Idp>) -> Response {
         keys.push(idp.keys.unknown.as_verification_key());
     }
     in_manner(manner, || json_text(&json!({ "keys": keys }))).await
+}
+
+async fn userinfo(State(idp): State<Idp>, headers: HeaderMap) -> Response {
+    let manner = {
+        let mut behaviour = idp.behaviour.lock().unwrap();
+        behaviour.asked.push("userinfo".into());
+        behaviour.userinfo.clone()
+    };
+    assert_eq!(headers.get(AUTHORIZATION).unwrap(), "Bearer at");
+    in_manner(manner, || json_text(&json!({ "sub": "ada", "email": "ada@example.com", "email_verified": true }))).await
 }
 
 async fn token(State(idp): State<Idp>, headers: HeaderMap, body: String) -> Response {

@@ -1,0 +1,95 @@
+//! What a schema says that its validator does not: which texts are judged or trimmed otherwise, and how long lists may be.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::format::Contextual;
+
+/// A turn on the way to a list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Turn {
+    /// A field.
+    Key(String),
+    /// Every item of a list.
+    Each,
+}
+
+/// Cuts the lists at a path to a length.
+///
+/// It is one more than a list may have, so that the schema finds it too long, and does not find fault with each of however
+/// many items there are.
+pub(super) fn cut(value: &mut Value, path: &[Turn], length: usize) {
+    match (path.split_first(), value) {
+        (None, Value::Array(items)) => items.truncate(length),
+        (Some((Turn::Key(name), rest)), Value::Object(fields)) => {
+            if let Some(field) = fields.get_mut(name) {
+                cut(field, rest, length);
+            }
+        }
+        (Some((Turn::Each, rest)), Value::Array(items)) => items.iter_mut().for_each(|item| cut(item, rest, length)),
+        _ => {}
+    }
+}
+
+/// What a schema notes beside the vocabulary of JSON Schema, by the path of the field; and how long lists may be.
+#[derive(Default)]
+pub(super) struct Notes {
+    /// Texts that more than their letters decides on.
+    pub(super) contextual: Vec<(Vec<String>, Contextual)>,
+    /// Texts of which the space around them is no part.
+    pub(super) trimmed: Vec<Vec<String>>,
+    /// How long lists may be; none where one of any length may stand.
+    pub(super) lists: BTreeMap<Vec<Turn>, Option<usize>>,
+}
+
+impl Notes {
+    /// What a schema notes.
+    pub(super) fn of(schema: &Value) -> Self {
+        let mut notes = Self::default();
+        notes.collect(schema, &mut Vec::new());
+        notes.measure(schema, &mut Vec::new());
+        notes
+    }
+
+    /// Notes the greatest length that a schema allows lists to have, outer ones first.
+    fn measure(&mut self, schema: &Value, path: &mut Vec<Turn>) {
+        let names_array = |kind: &Value| kind == "array" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"));
+        if names_array(&schema["type"]) {
+            let most = schema["maxItems"].as_u64().and_then(|most| usize::try_from(most).ok());
+            let noted = self.lists.entry(path.clone()).or_insert(most);
+            *noted = (*noted).zip(most).map(|(one, other)| one.max(other));
+        }
+        let mut below = |turn: Turn, schema: &Value| {
+            path.push(turn);
+            self.measure(schema, path);
+            path.pop();
+        };
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            below(Turn::Key(name.clone()), field);
+        }
+        if schema["items"].is_object() {
+            below(Turn::Each, &schema["items"]);
+        }
+        for branch in ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|part| schema[part].as_array()).flatten() {
+            self.measure(branch, path);
+        }
+        if schema["then"].is_object() {
+            self.measure(&schema["then"], path);
+        }
+    }
+
+    fn collect(&mut self, schema: &Value, path: &mut Vec<String>) {
+        if let Some(kind) = schema["format"].as_str().and_then(Contextual::named) {
+            self.contextual.push((path.clone(), kind));
+        }
+        if schema["x-trimmed"] == true {
+            self.trimmed.push(path.clone());
+        }
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            path.push(name.clone());
+            self.collect(field, path);
+            path.pop();
+        }
+    }
+}
