@@ -51,7 +51,7 @@ async fn enter(screen: &'static Screen, page: &'static Page, State(service): Ser
     let is_form = page.method != Method::POST || fields.is_some();
     let fields: Fields = fields.unwrap_or_default().into_iter().map(|(name, value)| (name, plain(&value))).collect();
     let asked_for = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-    let signed_in = match people::signed_in(&service, &parts.headers).await {
+    let signed_in = match people::signed_in(&service, &parts.headers, id).await {
         Ok(signed_in) => signed_in,
         Err(error) => return reply::unavailable(&service, &parts.headers, id, &error),
     };
@@ -93,7 +93,7 @@ async fn lost(State(service): Server, request: HttpRequest) -> Response {
     let (parts, _) = request.into_parts();
     let id = request_id(&parts);
     let asked_for = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-    let signed_in = match people::signed_in(&service, &parts.headers).await {
+    let signed_in = match people::signed_in(&service, &parts.headers, id).await {
         Ok(Some(signed_in)) => signed_in,
         Ok(None) => return noted(people::sign_in_first(&service, &asked_for), "getConsolePage", None),
         Err(error) => return reply::unavailable(&service, &parts.headers, id, &error),

@@ -202,7 +202,7 @@ impl Visit {
 
     /// Who asks, in the state that what was written has led to.
     async fn find_out_again(&self) -> Result<(), Refusal> {
-        let signed_in = people::signed_in(&self.service, &self.headers).await?;
+        let signed_in = people::signed_in(&self.service, &self.headers, self.id).await?;
         let signed_in = signed_in.ok_or_else(|| Refusal::from(engine::error::Error::from(Kind::Authentication)))?;
         *self.caller.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(signed_in.caller());
         Ok(())
