@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 
 use super::cookie::Cookie;
-use super::reply::with_cookie;
+use super::reply::with_cookies;
 use super::words::{self, Words};
 
 /// Tags of an `Accept-Language` header that are looked at, at the most.
@@ -28,7 +28,7 @@ pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
 #[must_use]
 pub fn with_language(response: Response, service: &Service, tag: &str) -> Response {
     let cookie = known(tag).and_then(|language| Cookie::Language.keep(service, language, CHOICE_LASTS));
-    with_cookie(response, cookie)
+    with_cookies(response, cookie)
 }
 
 /// The words of the language a browser is spoken to in.
