@@ -289,6 +289,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn putting_the_changes_in_place_gives_what_is(before in any_fields(), after in any_fields()) {
             let told = difference(Some(&thing(&json!(before))), Some(&thing(&json!(after)))).unwrap_or_default();
