@@ -203,8 +203,9 @@ fn home(visit: &Visit) -> Answering<'_> {
         let about = fill(words.welcome_text, &[("organization", &visit.signed_in.organization.settings.name)]);
         let (waiting, arrivals, failing) = (waiting(visit).await?, arrivals(visit).await?, failing(visit).await?);
         let steps = if visit.may("listPrecheckSteps") { seen(visit.get::<Vec<Step>>("listPrecheckSteps", json!({})).await)? } else { None };
-        let all: Vec<_> =
-            steps.into_iter().flatten().filter_map(|step| Some((step.id, step.nickname, step.configuration_issue?))).collect();
+        let steps = steps.unwrap_or_default();
+        let untranslated = untranslated(visit, &steps).await?;
+        let all: Vec<_> = steps.into_iter().filter_map(|step| Some((step.id, step.nickname, step.configuration_issue?))).collect();
         let more = all.len().saturating_sub(MOST);
         let lacking = all
             .into_iter()

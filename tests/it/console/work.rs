@@ -45,7 +45,7 @@ on_both! {
 
     async fn home_says_what_is_coming_and_what_is_to_be_mended(app: App) {
         let house = House::build(&app).await;
-        house.step("damage_deposit", json!({ "nickname": format!("Deposit {NASTY}") })).await;
+        house.step("damage_deposit", json!({ "isSecurityDepositEnabled": true, "nickname": format!("Deposit {NASTY}") })).await;
         let today = app.clock.now().to_string()[..10].to_owned();
         let mut coming = reservation(Some(house.flat));
         coming["checkIn"] = today.as_str().into();
