@@ -1,5 +1,7 @@
 //! Where a member begins: what waits for them, what is coming, and what is to be mended; of all that what they may see.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use jiff::ToSpan as _;
 use serde::Deserialize;
@@ -15,7 +17,8 @@ use super::submissions::{self, Submission};
 use super::visit::Visit;
 use super::webhooks::Subscription;
 use super::when;
-use crate::words::fill;
+use crate::translations::ENGLISH;
+use crate::words::{fill, own_name};
 
 /// The first page.
 pub static SCREEN: Screen = Screen {
@@ -29,6 +32,9 @@ pub static SCREEN: Screen = Screen {
 
 /// Rows of each list here. Of so many arrivals it is asked how far the guest is, one by one.
 const MOST: usize = 8;
+/// Titles that are looked through for missing languages, and the languages.
+const TITLES: usize = 500;
+const LANGUAGES: usize = 4;
 
 #[derive(Template)]
 #[template(path = "console/home.html")]
@@ -42,6 +48,8 @@ struct Home<'v> {
     /// Steps that lack something: what they are called, what is wrong, the way to it.
     lacking: Vec<(String, &'static str, Option<String>)>,
     lacking_more: Option<String>,
+    /// Languages in which titles are missing: how many, and the way to them.
+    untranslated: Vec<(String, String)>,
     /// Whether there is any list here.
     has_work: bool,
 }
@@ -75,6 +83,20 @@ struct Step {
     id: Uuid,
     nickname: String,
     configuration_issue: Option<String>,
+    display_title_ml_text_id: Option<Uuid>,
+}
+
+/// A manual, as far as its title is looked for.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manual {
+    title_id: Option<Uuid>,
+}
+
+/// A text, as far as its language is looked at.
+#[derive(Debug, Deserialize)]
+struct Text {
+    language: String,
 }
 
 /// What there is to see; nothing where it is not for the member.
@@ -144,6 +166,36 @@ async fn failing(visit: &Visit) -> Result<Vec<(String, String, String)>, Refusal
     Ok(subscriptions.into_iter().filter_map(row).take(MOST).collect())
 }
 
+/// In which languages of the organization titles of steps and manuals are missing.
+async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, String)>, Refusal> {
+    const READ: &str = "listTranslations";
+    const MANUALS: &str = "listPortalManuals";
+    let languages = &visit.signed_in.organization.settings.languages;
+    let others: Vec<&String> = languages.iter().filter(|tag| *tag != ENGLISH).take(LANGUAGES).collect();
+    if others.is_empty() || !visit.may(READ) {
+        return Ok(Vec::new());
+    }
+    let manuals = if visit.may(MANUALS) { seen(visit.get::<Vec<Manual>>(MANUALS, json!({})).await)? } else { None };
+    let of_manuals = manuals.into_iter().flatten().filter_map(|manual| manual.title_id);
+    let ids = steps.iter().filter_map(|step| step.display_title_ml_text_id).chain(of_manuals);
+    let ids: Vec<Uuid> = ids.collect::<BTreeSet<_>>().into_iter().take(TITLES).collect();
+    let mut missing = Vec::new();
+    for language in others {
+        if ids.is_empty() {
+            break;
+        }
+        let texts: Vec<Text> = visit.get(READ, json!({ "ids": ids, "language": language })).await?;
+        let count = texts.iter().filter(|text| !text.language.eq_ignore_ascii_case(language)).count();
+        if count > 0 {
+            let said = [("count", count.to_string()), ("language", own_name(language).to_owned())];
+            let said: Vec<(&str, &str)> = said.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let way = visit.address_with("/translations", &[("language", language.as_str())]);
+            missing.push((fill(visit.words.begin.missing_in, &said), way));
+        }
+    }
+    Ok(missing)
+}
+
 fn home(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.frame;
@@ -151,8 +203,9 @@ fn home(visit: &Visit) -> Answering<'_> {
         let about = fill(words.welcome_text, &[("organization", &visit.signed_in.organization.settings.name)]);
         let (waiting, arrivals, failing) = (waiting(visit).await?, arrivals(visit).await?, failing(visit).await?);
         let steps = if visit.may("listPrecheckSteps") { seen(visit.get::<Vec<Step>>("listPrecheckSteps", json!({})).await)? } else { None };
-        let all: Vec<_> =
-            steps.into_iter().flatten().filter_map(|step| Some((step.id, step.nickname, step.configuration_issue?))).collect();
+        let steps = steps.unwrap_or_default();
+        let untranslated = untranslated(visit, &steps).await?;
+        let all: Vec<_> = steps.into_iter().filter_map(|step| Some((step.id, step.nickname, step.configuration_issue?))).collect();
         let more = all.len().saturating_sub(MOST);
         let lacking = all
             .into_iter()
@@ -165,6 +218,7 @@ fn home(visit: &Visit) -> Answering<'_> {
             waiting,
             arrivals,
             failing,
+            untranslated,
             lacking: lacking.collect(),
             lacking_more: (more > 0).then(|| fill(visit.words.begin.lacking_more, &[("count", &more.to_string())])),
         };

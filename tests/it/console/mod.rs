@@ -6,7 +6,10 @@ mod entering;
 mod keeping;
 mod manuals;
 mod owner;
+mod stays;
 mod steps;
+mod submissions;
+mod work;
 
 use engine::access::Permission;
 use serde_json::{Value, json};

@@ -1,0 +1,100 @@
+//! Stays on their screen: found, looked at, explained.
+
+use engine::access::Permission;
+use serde_json::json;
+
+use super::{Form, html, marta, member_with, page, plain};
+use crate::people::field;
+use crate::support::house::House;
+use crate::support::{App, on_both, reservation};
+
+const NASTY: &str = "<script>alert(1)</script>";
+
+on_both! {
+    async fn a_stay_is_found_by_what_is_known_of_it(app: App) {
+        let house = House::build(&app).await;
+        let browser = marta(&house.org).await;
+        let path = format!("/console/stays/{}", house.stay);
+        let mut other = reservation(None);
+        other["guest"] = json!({ "firstName": NASTY, "lastName": null, "email": null, "phone": null, "language": "fr" });
+        other["status"] = "cancelled".into();
+        let cancelled = house.org.record("reservation", other).await;
+        for (query, is_found) in [
+            ("query=ada", true),
+            ("query=lovelace", false),
+            ("flat=flat", true),
+            ("flat=nowhere", false),
+            ("from-day=2026-12-11&to-day=2026-12-11", true),
+            ("from-day=2026-12-12&to-day=", false),
+            ("status=confirmed", true),
+            ("status=cancelled", false),
+            ("query=&from-day=&to-day=", true),
+        ] {
+            let list = page(&browser, &format!("/console/stays?{query}")).await;
+            assert_eq!(list.contains(&path), is_found, "{query}: {list}");
+        }
+        let all = page(&browser, "/console/stays?query=").await;
+        assert!(!all.contains(NASTY) && plain(&all).contains(NASTY) && all.contains("No flat yet"), "{all}");
+        let shown = page(&browser, &format!("/console/stays/{cancelled}")).await;
+        assert!(!shown.contains(NASTY) && shown.contains("Cancelled") && shown.contains("français"), "{shown}");
+        for wrong in ["from-day=soon", "status=odd", "from-day=2026-02-30"] {
+            let answer = browser.get(&format!("/console/stays?query=ada&{wrong}")).await;
+            assert_eq!(answer.status, 400, "{wrong}");
+            assert!(html(&answer).contains("value=\"ada\""), "{wrong}");
+        }
+    }
+
+    async fn why_is_told_with_the_way_to_the_rule(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("your_details", json!({ "nickname": format!("Names {NASTY}"), "minLos": 30 })).await;
+        let idle = house.idle_step("main", json!({ "nickname": "Idle" })).await;
+        let browser = marta(&house.org).await;
+        let path = format!("/console/stays/{}", house.stay);
+        let stay = page(&browser, &path).await;
+        assert!(stay.contains("0 of 2 steps are shown") && stay.contains(&format!("/console/portals/{}", house.portal)), "{stay}");
+        assert!(stay.contains("Ada L") && stay.contains("/stay/"), "{stay}");
+        let why = page(&browser, &format!("{path}/why")).await;
+        for said in ["shorter than minLos", "flat Flat", "What would change it:", &format!("/console/steps/{step}"), &format!("/console/assignments/steps/{idle}")] {
+            assert!(why.contains(said), "{said}: {why}");
+        }
+        assert!(!why.contains(NASTY) && plain(&why).contains(NASTY));
+        assert!(!page(&browser, &format!("{path}/why?query=idle")).await.contains("minLos"));
+        assert!(!page(&browser, &format!("{path}/why?shown=yes")).await.contains("Idle"));
+        assert_eq!(browser.get(&format!("{path}/why?at=2026-12-11T14:00")).await.status, 200);
+        assert_eq!(browser.get(&format!("{path}/why?at=soon")).await.status, 400);
+        let spanish = browser.request(reqwest::Method::GET, &format!("{path}/why")).header("accept-language", "es");
+        let spanish = html(&browser.send(spanish).await);
+        assert!(spanish.contains("Qué lo cambiaría") && spanish.contains("más corta") && spanish.contains("lang=\"en\""), "{spanish}");
+
+        let preview = Form::of(&stay, "/preview");
+        let answer = preview.clone().with("at", "2026-12-11T16:00").with("language", "fr").send(&browser).await;
+        assert_eq!(answer.status, 303, "{}", answer.body);
+        let shown = browser.get(answer.header("location").unwrap()).await;
+        assert_eq!(shown.status, 200, "{}", shown.body);
+        assert_eq!(preview.with("at", "soon").send(&browser).await.status, 400);
+    }
+
+    async fn what_is_not_theirs_is_not_there(app: App) {
+        let house = House::build(&app).await;
+        let other = app.org().await;
+        let theirs = marta(&other).await;
+        let form = field(&page(&theirs, "/console").await, "form");
+        let path = format!("/console/stays/{}", house.stay);
+        for path in [path.clone(), format!("{path}/why"), "/console/stays/x".to_owned(), "/console/stays/x/why".to_owned()] {
+            assert_eq!(theirs.get(&path).await.status, 404, "{path}");
+        }
+        let portal = house.portal.to_string();
+        assert_eq!(theirs.post(&format!("{path}/preview"), &[("form", &form), ("portal", &portal)]).await.status, 404);
+        // The flat of another organization is none of theirs.
+        let list = page(&theirs, &format!("/console/stays?propertyId={}", house.flat)).await;
+        assert!(list.contains("Nothing was found"), "{list}");
+        let stranger = member_with(&house.org, &[Permission::ViewProperties], None).await;
+        for path in [path.clone(), format!("{path}/why"), "/console/stays".to_owned()] {
+            assert_eq!(stranger.get(&path).await.status, 403, "{path}");
+        }
+        let reader = member_with(&house.org, &[Permission::ViewReservations], None).await;
+        let shown = page(&reader, &path).await;
+        assert!(!shown.contains("/preview") && shown.contains("/why"), "{shown}");
+        assert_eq!(reader.get("/console/stays").await.status, 200);
+    }
+}

@@ -1,0 +1,94 @@
+//! What guests hand in, and what staff decide of it on their screen.
+
+use engine::access::Permission;
+use serde_json::json;
+
+use super::{Form, html, marta, member_with, page, plain};
+use crate::support::house::House;
+use crate::support::{App, on_both};
+
+const NASTY: &str = "<script>alert(1)</script>";
+
+/// A stay whose guest has handed in an agreement and waits for staff.
+async fn waiting(house: &House<'_>) -> String {
+    house.update_portal(house.portal, json!({ "isManualReviewEnabled": true })).await;
+    let step = house.step("agreement", json!({})).await;
+    house.answer(step, json!({ "isAccepted": true, "signedName": NASTY, "odd": { "deep": [NASTY] } })).await.data();
+    house.submit().await.data();
+    step.to_string()
+}
+
+on_both! {
+    async fn what_waits_is_read_and_approved(app: App) {
+        let house = House::build(&app).await;
+        waiting(&house).await;
+        let browser = marta(&house.org).await;
+        let path = format!("/console/submissions/{}", house.stay);
+        let home = page(&browser, "/console").await;
+        assert!(home.contains(&path) && home.contains("Waiting for you"), "{home}");
+        let list = page(&browser, "/console/submissions").await;
+        assert!(list.contains(&path) && list.contains("Ada L") && list.contains("In review"), "{list}");
+        assert!(!page(&browser, "/console/submissions?status=approved").await.contains(&path));
+        for flat in ["Flat", "fla"] {
+            assert!(page(&browser, &format!("/console/submissions?status=all&flat={flat}")).await.contains(&path));
+        }
+        assert!(!page(&browser, "/console/submissions?status=all&flat=Elsewhere").await.contains(&path));
+
+        let shown = page(&browser, &path).await;
+        assert!(!shown.contains(NASTY) && plain(&shown).contains(NASTY), "{shown}");
+        assert!(shown.contains("Complete") && shown.contains("Yes"), "{shown}");
+        let approve = Form::of(&shown, "/approve");
+        let (_, after) = approve.done(&browser, "saved").await;
+        assert!(after.contains("Approved") && !after.contains("/approve\""), "{after}");
+        assert_eq!(house.status().await, "approved");
+        assert!(after.contains("Who changed this") && after.contains("Member approved"), "{after}");
+        // Pressed again it is the same decision.
+        approve.done(&browser, "saved").await;
+    }
+
+    async fn changes_are_asked_for_and_nothing_typed_is_lost(app: App) {
+        let house = House::build(&app).await;
+        let step = waiting(&house).await;
+        let browser = marta(&house.org).await;
+        let path = format!("/console/submissions/{}", house.stay);
+        let form = Form::of(&page(&browser, &path).await, "/changes");
+        let message = "Sign with <b>your</b> name & date";
+        let refused = form.clone().with("message", message).refused(&browser, 400).await;
+        assert!(refused.contains("This was not done") && plain(&refused).contains(message) && !refused.contains(message), "{refused}");
+        let again = Form::of(&refused, "/changes");
+        let (_, after) = again.clone().with("step", &step).done(&browser, "saved").await;
+        assert!(after.contains("Changes requested") && plain(&after).contains(message), "{after}");
+        assert_eq!(house.status().await, "changes_requested");
+
+        // Somebody else was faster.
+        let late = form.clone().with("step", &step).with("message", "Too late").with("key", "0192f0c1-2345-7abc-8def-0123456789ab");
+        let refused = late.refused(&browser, 409).await;
+        assert!(refused.contains("not in review") && refused.contains("Too late") && refused.contains(" checked"), "{refused}");
+    }
+
+    async fn who_may_only_read_decides_nothing(app: App) {
+        let house = House::build(&app).await;
+        let step = waiting(&house).await;
+        let path = format!("/console/submissions/{}", house.stay);
+        let reader = member_with(&house.org, &[Permission::ViewReservations], None).await;
+        let shown = page(&reader, &path).await;
+        assert!(!shown.contains("/approve") && !shown.contains("/changes"), "{shown}");
+        let form = crate::people::field(&shown, "form");
+        for (place, fields) in [("approve", vec![("form", &*form)]), ("changes", vec![("form", &*form), ("step", &*step), ("message", "Mine")])] {
+            let answer = reader.post(&format!("{path}/{place}"), &fields).await;
+            assert_eq!(answer.status, 403, "{}", answer.body);
+        }
+        let stranger = member_with(&house.org, &[Permission::ViewProperties], None).await;
+        assert_eq!(stranger.get(&path).await.status, 403);
+        assert!(!page(&stranger, "/console").await.contains("/console/submissions"));
+        let other = app.org().await;
+        let theirs = marta(&other).await;
+        let form = crate::people::field(&page(&theirs, "/console").await, "form");
+        assert!(html(&theirs.get(&path).await).contains("There is nothing here"));
+        assert_eq!(theirs.get(&path).await.status, 404);
+        assert_eq!(theirs.post(&format!("{path}/approve"), &[("form", &form)]).await.status, 404);
+        let forged = theirs.post(&format!("{path}/approve"), &[("form", "no")]).await;
+        assert_eq!(forged.status, 403);
+        assert_eq!(house.status().await, "in_review");
+    }
+}

@@ -1,0 +1,148 @@
+//! Home, the search, webhooks, access and the audit log.
+
+use engine::access::Permission;
+use serde_json::json;
+use strum::VariantArray;
+
+use super::{Form, html, marta, member_with, page, plain};
+use crate::people::field;
+use crate::support::house::House;
+use crate::support::{App, new_id, on_both, reservation};
+
+const NASTY: &str = "<script>alert(1)</script>";
+/// Where nobody listens.
+const NOBODY: &str = "https://127.0.0.1:9/hook";
+
+/// Each screen, and what REST has to allow for it.
+const SCREENS: [(&str, &str); 6] = [
+    ("/console/submissions", "/precheckin-submissions"),
+    ("/console/stays", "/reservations"),
+    ("/console/webhooks", "/webhook-subscriptions"),
+    ("/console/access", "/connections"),
+    ("/console/access/members", "/members"),
+    ("/console/audit", "/audit-log"),
+];
+
+on_both! {
+    async fn a_member_sees_what_their_calls_allow_here_too(app: App) {
+        let house = House::build(&app).await;
+        for permission in Permission::VARIANTS {
+            let id = new_id();
+            house.org.member(id, None, &[*permission], true).await;
+            let browser = crate::people::signed_in(&house.org, id).await;
+            let api = house.org.token_of(id, &[*permission]).await;
+            let home = page(&browser, "/console").await;
+            for (screen, call) in SCREENS {
+                let (shown, called) = (browser.get(screen).await, api.get(call).await.status);
+                assert_eq!(shown.status, called, "{screen} {}", permission.as_ref());
+                html(&shown);
+                if screen != "/console/access/members" {
+                    assert_eq!(home.contains(&format!("href=\"{screen}\"")), called == 200, "{screen} {}", permission.as_ref());
+                }
+            }
+        }
+    }
+
+    async fn home_says_what_is_coming_and_what_is_to_be_mended(app: App) {
+        let house = House::build(&app).await;
+        house.step("damage_deposit", json!({ "isSecurityDepositEnabled": true, "nickname": format!("Deposit {NASTY}") })).await;
+        let today = app.clock.now().to_string()[..10].to_owned();
+        let mut coming = reservation(Some(house.flat));
+        coming["checkIn"] = today.as_str().into();
+        coming["checkOut"] = "2027-01-31".into();
+        coming["guest"]["firstName"] = format!("Grace {NASTY}").into();
+        let coming = house.org.record("reservation", coming).await;
+        let home = page(&marta(&house.org).await, "/console").await;
+        assert!(home.contains(&format!("/console/stays/{coming}")) && home.contains("0 of 1 steps complete"), "{home}");
+        assert!(home.contains("Steps that cannot do what they are for"), "{home}");
+        assert!(!home.contains(NASTY) && plain(&home).matches(NASTY).count() >= 2, "{home}");
+    }
+
+    async fn what_is_found_leads_to_its_screen(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("main", json!({ "nickname": format!("Casa step {NASTY}") })).await;
+        let browser = marta(&house.org).await;
+        let found = page(&browser, "/console/search?query=casa").await;
+        assert!(found.contains(&format!("/console/portals/{}", house.portal)) && found.contains(&format!("/console/steps/{step}")), "{found}");
+        assert!(!found.contains(NASTY) && plain(&found).contains(NASTY), "{found}");
+        assert!(page(&browser, "/console/search?query=ada").await.contains(&format!("/console/stays/{}", house.stay)));
+        assert!(page(&browser, "/console/search?query=flat").await.contains("propertyId="));
+        assert!(page(&browser, "/console/search?query=zzzz").await.contains("Nothing was found"));
+        let nasty = page(&browser, "/console/search?query=%3Cscript%3Ealert(1)%3C%2Fscript%3E").await;
+        assert!(!nasty.contains(NASTY), "{nasty}");
+        assert!(page(&browser, "/console/search").await.contains("What are you looking for?"));
+        assert_eq!(browser.get(&format!("/console/search?query={}", "a".repeat(201))).await.status, 400);
+    }
+
+    async fn webhooks_are_made_watched_and_deleted(app: App, "--webhook-allow=127.0.0.0/8") {
+        let org = app.org().await;
+        let browser = marta(&org).await;
+        let new = Form::of(&page(&browser, "/console/webhooks/new").await, "/webhooks/new");
+        let nasty = format!("ftp://{NASTY}");
+        let refused = new.clone().with("event", "task.created").with("targetUrl", &nasty).refused(&browser, 400).await;
+        assert!(!refused.contains(NASTY) && plain(&refused).contains(&nasty) && refused.contains("selected"), "{refused}");
+        let made = new.with("event", "task.created").with("targetUrl", NOBODY).send(&browser).await;
+        assert_eq!(made.status, 200, "{}", made.body);
+        let made = html(&made);
+        assert!(made.contains("whsec_"), "{made}");
+        let path = format!("/console/webhooks/{}", made.split("/console/webhooks/").nth(1).unwrap().split('"').next().unwrap());
+        assert!(page(&browser, "/console/webhooks").await.contains(&path));
+        assert!(page(&browser, "/console/webhooks/events").await.contains("Change the linen"));
+        let shown = page(&browser, &path).await;
+        assert!(shown.contains("Nothing was sent yet") && !shown.contains("whsec_"), "{shown}");
+        let (_, shown) = Form::of(&shown, "/ping").done(&browser, "sent").await;
+        assert!(shown.contains("<b>ping</b>"), "{shown}");
+        assert_eq!(Form::of(&shown, "/failed").with("since", "soon").send(&browser).await.status, 400);
+        Form::of(&shown, "/failed").with("since", "2026-11-01T00:00").done(&browser, "sent").await;
+        let rotate = Form::of(&page(&browser, &format!("{path}/rotate")).await, "/rotate");
+        let secret = html(&rotate.clone().send(&browser).await);
+        assert!(secret.contains("whsec_") && secret != made);
+        assert_eq!(rotate.with("hours", "many").with("key", "").send(&browser).await.status, 400);
+
+        let other = member_with(&org, Permission::VARIANTS, None).await;
+        assert_eq!(other.get(&path).await.status, 404);
+        let form = field(&page(&other, "/console").await, "form");
+        for place in ["ping", "failed", "rotate", "delete", "deliveries/0192f0c1-2345-7abc-8def-0123456789ab"] {
+            let answer = other.post(&format!("{path}/{place}"), &[("form", &form), ("since", "2026-11-01T00:00"), ("hours", "1")]).await;
+            assert_eq!(answer.status, 404, "{place}: {}", answer.body);
+        }
+        let delete = page(&browser, &format!("{path}/delete")).await;
+        assert!(delete.contains("cannot be undone"), "{delete}");
+        Form::of(&delete, "/delete").done(&browser, "removed").await;
+        assert_eq!(browser.get(&path).await.status, 404);
+    }
+
+    async fn who_comes_in_and_what_they_did_is_told(app: App) {
+        let org = app.org().await;
+        let id = new_id();
+        org.member(id, None, Permission::VARIANTS, true).await;
+        let browser = crate::people::signed_in(&org, id).await;
+        org.put(&format!("/members/{}", new_id()), json!({
+            "name": NASTY, "email": "eve@example.com", "permissions": ["view_tasks"], "propertyIds": [],
+            "isActive": false, "isTwoFactorEnrolled": false,
+        })).await;
+        let members = page(&browser, "/console/access/members").await;
+        assert!(!members.contains(NASTY) && plain(&members).contains(NASTY) && members.contains("see tasks") && members.contains("0 flats"), "{members}");
+        assert!(page(&browser, "/console/access").await.contains("No app is connected"));
+        for query in ["", "?app=x&member=y", &format!("?app={id}&member={id}")] {
+            assert_eq!(browser.get(&format!("/console/access/end{query}")).await.status, 404, "{query}");
+        }
+        let api = org.key().await;
+        let portal = api.post("/portals", json!({ "name": format!("Casa {NASTY}") })).await.data()["id"].as_str().unwrap().to_owned();
+        for step in 0..30 {
+            api.patch(&format!("/portals/{portal}"), json!({ "data": { "supportNotes": format!("Note {step}") } })).await;
+        }
+        let log = page(&browser, "/console/audit").await;
+        assert!(!log.contains(NASTY) && plain(&log).contains(&format!("key changed the portal Casa {NASTY}")), "{log}");
+        assert!(log.contains("Note 29") && log.contains(&format!("/console/portals/{portal}")), "{log}");
+        let older = plain(log.split("rel=\"next\"").next().unwrap().rsplit("href=\"").next().unwrap().split('"').next().unwrap());
+        let behind = page(&browser, &older).await;
+        assert!(behind.contains("made the portal") && !behind.contains("Note 29"), "{behind}");
+        let one = page(&browser, &format!("/console/audit?target={portal}")).await;
+        assert!(one.contains("Show everything") && !one.contains("signed in"), "{one}");
+        assert!(page(&browser, "/console/audit?after=nonsense&target=nonsense").await.contains("changed the portal"));
+        let limited = member_with(&org, Permission::VARIANTS, Some(&[])).await;
+        assert_eq!(limited.get("/console/audit").await.status, 403);
+        assert_eq!(page(&browser, "/console/audit?target=0192f0c1-2345-7abc-8def-0123456789ab").await.matches("<li><p>").count(), 0);
+    }
+}
