@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use engine::context::Context;
 use engine::error::{Error, Result};
+use engine::kit::Weighed;
 use engine::moment::Moment;
 use engine::operation::Object;
 use engine::values;
@@ -51,6 +52,9 @@ store::statements! {
     FORGET_SUBMISSION = "delete from precheckin where organization_id = ?1 and reservation_id = any(?2)";
 }
 
+/// About what a step or a file takes in memory besides answers, in bytes.
+const BESIDES: u64 = 1_024;
+
 /// Where a guest stands with what is asked before arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
 #[serde(rename_all = "snake_case")]
@@ -68,7 +72,24 @@ pub enum PrecheckinStatus {
     Approved,
 }
 
+/// What a guest has handed in.
+struct HandedIn {
+    given: HashMap<Uuid, Given>,
+    submitted: Option<Submitted>,
+}
+
+impl Weighed for HandedIn {
+    /// How long the answers are as JSON, and about what the rest takes.
+    fn weight(&self) -> u64 {
+        let answers = self.given.values().filter_map(|given| given.saved.as_ref()).map(|saved| length_of(&saved.answers));
+        let accepted = self.given.values().filter_map(|given| given.saved.as_ref()?.acceptance.as_ref()).map(length_of);
+        let files: usize = self.given.values().map(|given| 1 + given.files.len()).sum();
+        answers.chain(accepted).sum::<u64>() + BESIDES * u64::try_from(1 + files).unwrap_or(u64::MAX)
+    }
+}
+
 /// What is saved of a step.
+#[derive(Clone)]
 pub(super) struct Saved {
     /// As the guest gave them.
     pub answers: Object,
@@ -79,7 +100,7 @@ pub(super) struct Saved {
 }
 
 /// What there is of a step of a stay.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Given {
     /// What the guest saved.
     pub saved: Option<Saved>,
@@ -158,11 +179,17 @@ pub(super) struct Precheckin {
 impl Precheckin {
     /// Reads what was answered; `steps` are those that reach the flat, as [`reaching`] has them.
     pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay, steps: &[Arc<Step>]) -> Result<Self> {
-        let mut given = handed_in(context, stay.id)?;
-        if steps.iter().any(|step| step.step_type.takes_files()) {
-            add_files(context, stay.id, &mut given)?;
-        }
-        Ok(Self::of(stay, steps, given, submission(context, stay.id)?))
+        let has_files = steps.iter().any(|step| step.step_type.takes_files());
+        let key = format!("{} {has_files}", stay.id);
+        let handed_in = context.cached_with_records(&key, |context| {
+            let mut given = handed_in(context, stay.id)?;
+            if has_files {
+                add_files(context, stay.id, &mut given)?;
+            }
+            Ok(HandedIn { given, submitted: submission(context, stay.id)? })
+        })?;
+        let HandedIn { given, submitted } = &*handed_in;
+        Ok(Self::of(stay, steps, given.clone(), submitted.clone()))
     }
 
     /// The same where nothing has been answered.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::context::Context;
 use engine::error::{Error, Result};
+use engine::kit::Weighed;
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
@@ -11,6 +12,9 @@ use crate::portals::{self, Portal};
 use crate::precheck::StayFacts;
 use crate::records::{Kind, Property, Reservation, ReservationStatus, typed};
 use crate::scopes::{Placement, Resolved, Route, Target, TargetKind, effective_portal};
+
+/// About what a reservation takes in memory, in bytes.
+const BOOKED: u64 = 2_048;
 
 /// A stay.
 pub(crate) struct Stay {
@@ -120,5 +124,18 @@ fn placement(id: Uuid, property: &Property) -> Placement {
 
 /// The reservation of a stay; 404 where there is none.
 pub(crate) fn reservation(context: &mut Context<'_, '_>, id: Uuid) -> Result<Reservation> {
-    typed(context, Kind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))
+    let key = id.to_string();
+    let load = |context: &mut Context<'_, '_>| Ok(Booked(typed(context, Kind::Reservation, id)?));
+    let Booked(reservation) = &*context.cached_with_records(&key, load)?;
+    reservation.clone().ok_or_else(|| Error::not_found("Stay"))
+}
+
+/// A reservation, if there is one.
+struct Booked(Option<Reservation>);
+
+impl Weighed for Booked {
+    /// Its texts are short, and bounded.
+    fn weight(&self) -> u64 {
+        BOOKED
+    }
 }

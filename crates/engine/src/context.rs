@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::access::{self, Access, Identified, Organization, Permission, Reach};
 use crate::error::{Error, Result};
 use crate::ids::Ids;
-use crate::kit::{Bell, Kit, Weighed};
+use crate::kit::{Bell, Kit, State, Weighed};
 
 store::statements! {
     /// Begins every write: writers of one organization queue up here. The revision goes forward by a random step, so that
@@ -95,6 +95,8 @@ pub struct Context<'c, 't> {
     pub access: &'c Access,
     /// Of what is configured.
     revision: i64,
+    /// Of the records that come and go, in a read of whoever was identified in this state.
+    stream: Option<i64>,
     /// What the revision was raised for when the transaction was opened; none where it only reads.
     opened_for: Option<Touches>,
     touches_configuration: bool,
@@ -106,15 +108,15 @@ impl<'c, 't> Context<'c, 't> {
         let row = system.tx.row(&ORGANIZATION, &[organization.into()])?.ok_or_else(|| Error::not_found("Organization"))?;
         let store::Json(settings) = row.get(0)?;
         let organization = Organization { id: organization, settings };
-        Ok(Self { system, organization, access, revision: row.get(1)?, opened_for: None, touches_configuration: false })
+        Ok(Self { system, organization, access, revision: row.get(1)?, stream: None, opened_for: None, touches_configuration: false })
     }
 
     /// The organization of a caller that has been identified already, for reading on.
     #[must_use]
     pub fn of_known(system: System<'c, 't>, identified: &'c Identified) -> Self {
         let Identified { access, organization, revisions, .. } = identified;
-        let (organization, revision) = (organization.clone(), revisions.configuration);
-        Self { system, organization, access, revision, opened_for: None, touches_configuration: false }
+        let (organization, revision, stream) = (organization.clone(), revisions.configuration, Some(revisions.stream));
+        Self { system, organization, access, revision, stream, opened_for: None, touches_configuration: false }
     }
 
     /// Opens an organization for writing: locks it and raises the revision of what is to change.
@@ -128,7 +130,7 @@ impl<'c, 't> Context<'c, 't> {
     pub fn of_locked(system: System<'c, 't>, locked: Locked, access: &'c Access) -> Self {
         let Locked { organization, revision, touches, .. } = locked;
         let touches_configuration = touches == Touches::Configuration;
-        Self { system, organization, access, revision, opened_for: Some(touches), touches_configuration }
+        Self { system, organization, access, revision, stream: None, opened_for: Some(touches), touches_configuration }
     }
 
     /// Notes that something configured, or what that refers to, changed in a write that may not have been opened for it.
@@ -151,16 +153,25 @@ impl<'c, 't> Context<'c, 't> {
     /// transaction that writes, whatever it writes: others have written before it in the same commit, and that may fail. In
     /// one that changes what is configured nothing is looked up, either.
     pub fn cached<V: Weighed>(&mut self, key: &str, load: impl FnOnce(&mut Self) -> Result<V>) -> Result<Arc<V>> {
-        if self.touches_configuration {
-            return load(self).map(Arc::new);
+        if self.touches_configuration { load(self).map(Arc::new) } else { self.kept(key, (self.revision, None), load) }
+    }
+
+    /// The same of what is configured and of the records that come and go, in a read.
+    pub fn cached_with_records<V: Weighed>(&mut self, key: &str, load: impl FnOnce(&mut Self) -> Result<V>) -> Result<Arc<V>> {
+        match self.stream {
+            Some(stream) if self.system.tx.is_read_only() => self.kept(key, (self.revision, Some(stream)), load),
+            _ => load(self).map(Arc::new),
         }
-        let (cache, organization, revision) = (&self.system.kit.cache, self.organization.id, self.revision);
-        if let Some(kept) = cache.get(organization, key, revision) {
+    }
+
+    fn kept<V: Weighed>(&mut self, key: &str, state: State, load: impl FnOnce(&mut Self) -> Result<V>) -> Result<Arc<V>> {
+        let (cache, organization) = (&self.system.kit.cache, self.organization.id);
+        if let Some(kept) = cache.get(organization, key, state) {
             return Ok(kept);
         }
         let value = Arc::new(load(self)?);
         if self.system.tx.is_read_only() {
-            cache.keep(organization, key, revision, &value);
+            cache.keep(organization, key, state, &value);
         }
         Ok(value)
     }

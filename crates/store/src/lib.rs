@@ -261,6 +261,8 @@ pub struct Transaction<'a> {
 }
 
 enum Handle<'a> {
+    /// No database: nothing is answered.
+    Nowhere,
     Sqlite(&'a rusqlite::Connection),
     Postgres(&'a mut postgres::connection::Connection),
 }
@@ -268,6 +270,18 @@ enum Handle<'a> {
 impl<'a> Transaction<'a> {
     fn new(handle: Handle<'a>, is_read_only: bool) -> Self {
         Self { handle, effort: Effort::default(), is_read_only, is_rehearsal: false }
+    }
+
+    /// One that leads nowhere: for work that may find all it needs in memory, and otherwise is done in another.
+    #[must_use]
+    pub fn nowhere() -> Self {
+        Self::new(Handle::Nowhere, true)
+    }
+
+    /// Whether anything was asked of it.
+    #[must_use]
+    pub fn has_asked(&self) -> bool {
+        self.effort.statements > 0
     }
 
     /// Whether it can only read, and all of it reads one state that is committed.
@@ -286,6 +300,7 @@ impl<'a> Transaction<'a> {
     pub fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
         self.effort.statements += 1;
         let rows = match &mut self.handle {
+            Handle::Nowhere => return nowhere(),
             Handle::Sqlite(connection) => sqlite::rows(connection, statement, params, &mut self.effort),
             Handle::Postgres(connection) => connection.rows(statement, params),
         }?;
@@ -302,6 +317,7 @@ impl<'a> Transaction<'a> {
     pub fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
         self.effort.statements += 1;
         match &mut self.handle {
+            Handle::Nowhere => nowhere(),
             Handle::Sqlite(connection) => sqlite::execute(connection, statement, params, &mut self.effort),
             Handle::Postgres(connection) => connection.execute(statement, params),
         }
@@ -315,6 +331,7 @@ impl<'a> Transaction<'a> {
         for rows in rows.chunks(many::ROWS) {
             self.effort.statements += 1;
             touched += match &mut self.handle {
+                Handle::Nowhere => nowhere(),
                 Handle::Sqlite(connection) => sqlite::execute_many(connection, statement, rows, &mut self.effort),
                 Handle::Postgres(connection) => connection.execute_many(statement, rows),
             }?;
@@ -328,6 +345,7 @@ impl<'a> Transaction<'a> {
         for rows in rows.chunks(many::ROWS) {
             self.effort.statements += 1;
             match &mut self.handle {
+                Handle::Nowhere => return nowhere(),
                 Handle::Sqlite(connection) => {
                     for row in rows {
                         touched.extend(sqlite::rows(connection, statement, row, &mut self.effort)?);
@@ -345,6 +363,7 @@ impl<'a> Transaction<'a> {
     pub fn execute_along(&mut self, statement: &'static Statement, params: Vec<Value>) -> Result<()> {
         self.effort.statements += 1;
         match &mut self.handle {
+            Handle::Nowhere => nowhere(),
             Handle::Sqlite(connection) => sqlite::execute(connection, statement, &params, &mut self.effort).map(drop),
             Handle::Postgres(connection) => connection.execute_along(statement, params),
         }
@@ -355,6 +374,7 @@ impl<'a> Transaction<'a> {
     /// On SQLite a writing transaction is alone as it is, so the answer is always true.
     pub fn try_lock(&mut self, key: i64) -> Result<bool> {
         match &mut self.handle {
+            Handle::Nowhere => nowhere(),
             Handle::Sqlite(_) => Ok(true),
             Handle::Postgres(connection) => connection.try_lock(key),
         }
@@ -366,7 +386,7 @@ impl<'a> Transaction<'a> {
     /// On SQLite a writing transaction is alone as it is, so it is always to be had.
     pub fn rows_under_lock(&mut self, key: i64, statement: &'static Statement, params: &[Value]) -> Result<Option<Vec<Row>>> {
         match &mut self.handle {
-            Handle::Sqlite(_) => self.rows(statement, params).map(Some),
+            Handle::Nowhere | Handle::Sqlite(_) => self.rows(statement, params).map(Some),
             Handle::Postgres(connection) => {
                 self.effort.statements += 1;
                 let rows = connection.rows_under_lock(key, statement, params)?;
@@ -379,7 +399,7 @@ impl<'a> Transaction<'a> {
     /// Whether what it has done may be committed.
     fn assert_sound(&mut self) -> Result<()> {
         match &self.handle {
-            Handle::Sqlite(_) => Ok(()),
+            Handle::Nowhere | Handle::Sqlite(_) => Ok(()),
             Handle::Postgres(connection) => connection.assert_sound(),
         }
     }
@@ -394,8 +414,13 @@ impl<'a> Transaction<'a> {
     /// Prepares a statement without running it: how a test finds one that does not fit the schema.
     pub fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
         match &mut self.handle {
+            Handle::Nowhere => nowhere(),
             Handle::Sqlite(connection) => sqlite::prepare(connection, statement),
             Handle::Postgres(connection) => connection.prepare(statement),
         }
     }
+}
+
+fn nowhere<T>() -> Result<T> {
+    Err(Error::Unavailable("no database is asked".into()))
 }

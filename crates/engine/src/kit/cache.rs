@@ -1,4 +1,4 @@
-//! What is kept from one request to the next under a revision of what is configured.
+//! What is kept from one request to the next under the revisions of what it is made of.
 
 use std::any::{Any, TypeId};
 use std::hash::Hash;
@@ -28,15 +28,19 @@ pub trait Weighed: Any + Send + Sync {
     fn weight(&self) -> u64;
 }
 
-/// What is kept, of any type. An entry is good for exactly the revision it was read under.
+/// What is kept, of any type. An entry is good for exactly the state it was read in.
 pub(crate) struct Cache(Shards<Key, Kept, ByWeight>);
+
+/// The state that something was read in: the revision of what is configured, and that of the records that come and go where it
+/// is made of these, too.
+pub(crate) type State = (i64, Option<i64>);
 
 /// Of which organization, of which type, and which of these.
 type Key = (Uuid, TypeId, Box<str>);
 
 #[derive(Clone)]
 struct Kept {
-    revision: i64,
+    state: State,
     weight: u64,
     value: Arc<dyn Any + Send + Sync>,
 }
@@ -57,15 +61,15 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// What was kept under a revision.
-    pub(crate) fn get<V: Weighed>(&self, organization: Uuid, key: &str, revision: i64) -> Option<Arc<V>> {
+    /// What was kept of a state.
+    pub(crate) fn get<V: Weighed>(&self, organization: Uuid, key: &str, state: State) -> Option<Arc<V>> {
         let kept = self.0.get(&(organization, TypeId::of::<V>(), key.into()))?;
-        if kept.revision == revision { kept.value.downcast().ok() } else { None }
+        if kept.state == state { kept.value.downcast().ok() } else { None }
     }
 
-    /// Keeps something under the revision it was read under, in the place of what was kept under another.
-    pub(crate) fn keep<V: Weighed>(&self, organization: Uuid, key: &str, revision: i64, value: &Arc<V>) {
-        let kept = Kept { revision, weight: value.weight(), value: value.clone() };
+    /// Keeps something of the state it was read in, in the place of what was kept of another.
+    pub(crate) fn keep<V: Weighed>(&self, organization: Uuid, key: &str, state: State, value: &Arc<V>) {
+        let kept = Kept { state, weight: value.weight(), value: value.clone() };
         self.0.insert((organization, TypeId::of::<V>(), key.into()), kept);
     }
 }

@@ -15,6 +15,7 @@ use crate::ids::Ids;
 pub use bells::Bell;
 use bells::Bells;
 use cache::Cache;
+pub(crate) use cache::State;
 pub use cache::{Weighed, sharded};
 pub use types::{Lists, Parts};
 
@@ -28,7 +29,7 @@ pub struct Kit {
     pub lists: &'static Lists,
     parts: Parts,
     bells: Bells,
-    /// What is kept under the revision of what is configured.
+    /// What is kept of states of organizations.
     pub(crate) cache: Cache,
 }
 
