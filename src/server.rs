@@ -219,7 +219,7 @@ async fn assemble(store: store::Store, clock: Clock, public_url: &str, settings:
     let app = app();
     Ok(Service {
         app,
-        callers: Callers::of(&store, &clock),
+        callers: Callers::of(app, &store, &clock),
         store,
         clock,
         kit: Arc::new(Kit::new(ids, public_url, &app.lists, parts.with(photos))),

@@ -1,19 +1,21 @@
 //! The links that open a stay, or a preview: who comes with their tokens.
 
+use std::collections::HashMap;
+
 use engine::access::{Access, Identified, Organization, Revisions, Settings, hash};
 use engine::app::Link;
 use engine::error::Result;
 use jiff::Timestamp;
-use store::{Json, Row, Transaction};
+use store::{Json, Row, Transaction, Value};
 use uuid::Uuid;
 
 store::statements! {
-    /// The reservation a stay token opens, and its organization.
-    STAY = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision from guest_link l join organization o on o.id = l.organization_id
-        where l.token = ?1 and o.erased_at is null";
-    /// The preview a token opens by its hash, its organization, and when it ends.
-    PREVIEW = "select p.id, o.id, o.doc, o.revision, o.stream_revision, p.expires_at from portal_preview p
-        join organization o on o.id = p.organization_id where p.token_hash = ?1 and o.erased_at is null";
+    /// The reservations that stay tokens open, their organizations, and the tokens.
+    STAYS = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision, l.token from guest_link l
+        join organization o on o.id = l.organization_id where l.token = any(?1) and o.erased_at is null";
+    /// The previews that tokens open by their hashes, their organizations, the hashes, and when they end.
+    PREVIEWS = "select p.id, o.id, o.doc, o.revision, o.stream_revision, p.token_hash, p.expires_at from portal_preview p
+        join organization o on o.id = p.organization_id where p.token_hash = any(?1) and o.erased_at is null";
 }
 
 /// What the token of a preview begins with.
@@ -22,16 +24,23 @@ pub(super) const PREVIEW_PREFIX: &str = "pv_";
 /// The token in the path of the guest interface opens one reservation, or one preview.
 pub(crate) const LINK: Link = Link { find, what: "Stay" };
 
-fn find(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Identified>> {
+fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String, Identified>> {
+    let mut found = HashMap::new();
     // The token of a stay may begin as it likes.
-    if let Some(row) = tx.row(&STAY, &[token.into()])? {
-        return identified(&row, Access::guest, None).map(Some);
+    for row in tx.rows(&STAYS, &[tokens.clone().into()])? {
+        found.insert(row.get(5)?, identified(&row, Access::guest, None)?);
     }
-    if !token.starts_with(PREVIEW_PREFIX) {
-        return Ok(None);
+    let others = tokens.into_iter().filter(|token| token.starts_with(PREVIEW_PREFIX) && !found.contains_key(token));
+    let previews: HashMap<Vec<u8>, String> = others.map(|token| (hash(&token), token)).collect();
+    if previews.is_empty() {
+        return Ok(found);
     }
-    let Some(row) = tx.row(&PREVIEW, &[store::Value::Bytes(hash(token))])? else { return Ok(None) };
-    identified(&row, Access::preview, Some(row.get(5)?)).map(Some)
+    for row in tx.rows(&PREVIEWS, &[Value::ManyBytes(previews.keys().cloned().collect())])? {
+        if let Some(token) = previews.get(&row.get::<Vec<u8>>(5)?) {
+            found.insert(token.clone(), identified(&row, Access::preview, Some(row.get(6)?))?);
+        }
+    }
+    Ok(found)
 }
 
 /// From the columns of what is opened, and of its organization.

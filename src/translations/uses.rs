@@ -299,6 +299,9 @@ pub(crate) fn note_links<'l>(
     links: impl IntoIterator<Item = (&'l str, Option<Uuid>)>,
 ) -> Result<()> {
     let links: BTreeSet<(&str, Uuid)> = links.into_iter().filter_map(|(field, id)| Some((field, id?))).collect();
+    if links.is_empty() {
+        return context.execute_along(&DELETE, values![thing]);
+    }
     let rows = context.rows(&OF_THING, values![thing])?;
     let noted = rows.iter().map(|row| Ok((row.get(1)?, row.get(0)?))).collect::<Result<BTreeSet<(String, Uuid)>>>()?;
     if noted.iter().map(|(field, id)| (field.as_str(), *id)).eq(links.iter().copied()) {

@@ -58,6 +58,7 @@ mod reliability;
 mod scopes;
 mod search;
 mod secrets;
+mod sharing;
 mod store;
 mod stored;
 mod support;

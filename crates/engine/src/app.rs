@@ -1,5 +1,6 @@
 //! A program, as the engine knows it: its operations, and what the chapters have listed.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -77,8 +78,8 @@ pub struct Named {
 /// Finds whose token stands in the path of a guest's request.
 #[derive(Clone, Copy)]
 pub struct Link {
-    /// Who comes with the token, if anybody does.
-    pub find: fn(&mut Transaction<'_>, &str) -> Result<Option<Identified>>,
+    /// Who comes with some tokens, by token, as far as anybody does.
+    pub find: fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<String, Identified>>,
     /// What is not found where nobody does.
     pub what: &'static str,
 }

@@ -1,5 +1,6 @@
 //! A program of one chapter with two operations and a table: what the engine makes of it.
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -97,8 +98,8 @@ static NOTES: Chapter = Chapter {
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what the engine asks for")]
-fn nobody(_: &mut Transaction<'_>, _: &str) -> Result<Option<Identified>> {
-    Ok(None)
+fn nobody(_: &mut Transaction<'_>, _: Vec<String>) -> Result<HashMap<String, Identified>> {
+    Ok(HashMap::new())
 }
 
 fn app() -> &'static App {
@@ -139,7 +140,7 @@ impl Program {
         let clock = Clock::manual("2026-11-21T09:30:00Z".parse::<Timestamp>().unwrap());
         let service = Arc::new(Service {
             app,
-            callers: Callers::of(&store, &clock),
+            callers: Callers::of(app, &store, &clock),
             store,
             clock,
             kit: Arc::new(Kit::new(Ids::default(), "http://notes.example/", &app.lists, Parts::default().with(Prefix("- ")))),

@@ -42,7 +42,7 @@ type Answer<V, E> = oneshot::Sender<Result<Option<V>, E>>;
 
 impl<K, V, E> Gather<K, V, E>
 where
-    K: Eq + Hash + Copy + Send + 'static,
+    K: Eq + Hash + Clone + Send + 'static,
     V: Clone + Send + 'static,
     E: WorkError + Clone,
 {
@@ -57,7 +57,8 @@ where
         let inner = self.0.clone();
         let Backend::Postgres(postgres) = self.0.store.backend.clone() else {
             // There it costs no more to ask by oneself.
-            return self.0.store.read(move |tx| Ok((inner.find)(tx, &[key])?.remove(&key))).await;
+            let keys = [key];
+            return self.0.store.read(move |tx| Ok((inner.find)(tx, &keys)?.remove(&keys[0]))).await;
         };
         let (sender, receiver) = oneshot::channel();
         if self.0.wait(key, sender)? {
@@ -72,7 +73,7 @@ where
     }
 }
 
-impl<K: Eq + Hash + Copy, V: Clone, E: WorkError + Clone> Inner<K, V, E> {
+impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> Inner<K, V, E> {
     /// Puts somebody in line; whether nobody is asking who would come to them.
     fn wait(&self, key: K, answer: Answer<V, E>) -> Result<bool, E> {
         let mut state = self.state();
@@ -86,7 +87,7 @@ impl<K: Eq + Hash + Copy, V: Clone, E: WorkError + Clone> Inner<K, V, E> {
     /// Asks for whoever waits, until nobody does.
     fn run(&self, postgres: &Postgres) {
         while let Some(answers) = self.next() {
-            let keys: Vec<K> = answers.keys().copied().collect();
+            let keys: Vec<K> = answers.keys().cloned().collect();
             let found = postgres.look(|tx| (self.find)(tx, &keys));
             // Who asked in a way that panics is told that there is no answer, by the end of their channel.
             let Ok(found) = found else { continue };

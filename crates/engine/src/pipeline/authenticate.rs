@@ -88,33 +88,73 @@ pub(crate) async fn at_tools(service: &Arc<Service>, headers: &HeaderMap) -> Res
     service.store.read_for(share, move |tx| found(tx, &within, &token, Resource::Mcp, now)).await
 }
 
+/// What somebody shows of who they are.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Token {
+    Bearer(Shown),
+    Link(String),
+}
+
 /// Who callers are on a database that others write to: those who ask at once are looked up together.
-pub struct Callers(Gather<Shown, Arc<Identified>, Error>);
+pub struct Callers(Gather<Token, Arc<Identified>, Error>);
 
 impl Callers {
     /// The callers that a store knows.
     #[must_use]
-    pub fn of(store: &Store, clock: &Clock) -> Self {
+    pub fn of(app: &'static App, store: &Store, clock: &Clock) -> Self {
         let clock = clock.clone();
-        Self(Gather::new(store.clone(), move |tx, shown| {
-            let found = access::find_all(tx, shown, clock.now())?;
-            Ok(found.into_iter().map(|(shown, identified)| (shown, Arc::new(identified))).collect::<HashMap<_, _>>())
+        Self(Gather::new(store.clone(), move |tx, tokens: &[Token]| {
+            let (mut shown, mut links) = (Vec::new(), Vec::new());
+            for token in tokens {
+                match token {
+                    Token::Bearer(token) => shown.push(*token),
+                    Token::Link(token) => links.push(token.clone()),
+                }
+            }
+            let mut found = HashMap::new();
+            if !shown.is_empty() {
+                let bearers = access::find_all(tx, &shown, clock.now())?;
+                found.extend(bearers.into_iter().map(|(token, identified)| (Token::Bearer(token), Arc::new(identified))));
+            }
+            if !links.is_empty() {
+                let guests = (app.about.link.find)(tx, links)?;
+                found.extend(guests.into_iter().map(|(token, identified)| (Token::Link(token), Arc::new(identified))));
+            }
+            Ok(found)
         }))
     }
 }
 
-/// Who comes to the public interface, as of a moment after they came. Nothing else is of that state.
+/// Whether a look-up with others tells all there is to know of who asks.
+pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
+    match operation.surface {
+        Surface::Public => true,
+        Surface::Guest => !asks_for_another_moment(request),
+        Surface::Platform => false,
+    }
+}
+
+/// Who comes with a token that is plain, as of a moment after they came. Nothing else is of that state.
 pub(super) async fn ask(call: &super::Call) -> Result<Caller> {
     let super::Call { service, operation, head, now } = call;
-    let token = bearer(&head.headers).ok_or(Kind::Authentication)?;
-    let identified = gathered(service, token, head.resource(), *now).await?;
+    let identified = match operation.surface {
+        Surface::Guest => {
+            let found = service.callers.0.ask(Token::Link(link_token(head).unwrap_or_default().to_owned())).await?;
+            let found = found.filter(|identified| identified.is_valid(*now));
+            found.ok_or_else(|| Error::not_found(service.app.about.link.what))?
+        }
+        Surface::Public | Surface::Platform => {
+            gathered(service, bearer(&head.headers).ok_or(Kind::Authentication)?, head.resource(), *now).await?
+        }
+    };
     service.homes.remember(operation, head, identified.organization.id);
     Ok(Caller::Tenant(identified))
 }
 
 async fn gathered(service: &Service, token: &str, resource: Resource, now: Timestamp) -> Result<Arc<Identified>> {
     let shown = Shown::of(token).ok_or(Kind::Authentication)?;
-    let found = service.callers.0.ask(shown).await?.filter(|identified| identified.is_good_at(resource) && identified.is_valid(now));
+    let found =
+        service.callers.0.ask(Token::Bearer(shown)).await?.filter(|identified| identified.is_good_at(resource) && identified.is_valid(now));
     found.ok_or_else(|| Kind::Authentication.into())
 }
 
@@ -211,7 +251,7 @@ fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<
 fn linked(tx: &mut Transaction<'_>, app: &App, request: &Head, now: Timestamp) -> Result<Arc<Identified>> {
     let link = app.about.link;
     let token = link_token(request).unwrap_or_default();
-    let found = (link.find)(tx, token)?.filter(|identified| identified.is_valid(now));
+    let found = (link.find)(tx, vec![token.to_owned()])?.remove(token).filter(|identified| identified.is_valid(now));
     let identified = found.ok_or_else(|| Error::not_found(link.what))?;
     let is_preview = matches!(identified.access.credential, Credential::Preview { .. });
     if !is_preview && asks_for_another_moment(request) {

@@ -245,7 +245,7 @@ async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
     let is_shared = is_public && service.limits.are_shared();
     let is_written = operation.effect == Effect::Write;
     // A server is asked for whoever comes, together; and what is kept takes no more than that.
-    let is_together = is_public && !service.store.is_private();
+    let is_together = !service.store.is_private() && authenticate::is_plain(operation, head);
     let is_kept = is_together && operation.kept.is_some() && !head.is_tool_call;
     if !is_written && !is_shared && !is_kept {
         return Ok(None);

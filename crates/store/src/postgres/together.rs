@@ -23,8 +23,11 @@ const TOGETHER: usize = 64;
 /// How long a transaction takes more operations. What comes in the meantime is for the next one.
 const TOGETHER_TIME: Duration = Duration::from_millis(5);
 
-const BEGIN: &str = "begin; savepoint operation";
-const NEXT: &str = "release savepoint operation; savepoint operation";
+/// The first of them has the transaction to itself.
+const BEGIN: &str = "begin";
+const BEGIN_ANEW: &str = "rollback; begin";
+const FOLLOW: &str = "savepoint operation";
+const FOLLOW_ON: &str = "release savepoint operation; savepoint operation";
 const UNDO: &str = "rollback to savepoint operation";
 
 type Run = dyn FnOnce(Result<&mut Connection>) -> Ran + Send;
@@ -152,18 +155,20 @@ impl Batch {
             Ran::Skipped => Ok(()),
             Ran::Failed(tell) => {
                 self.failed.push(tell);
-                self.undo(place)
+                self.undo(place, goes_on)
             }
-            Ran::Done(answer) if goes_on || !self.done.is_empty() => match self.connection.say(NEXT) {
-                Ok(()) => {
-                    self.done.push(answer);
-                    Ok(())
+            Ran::Done(answer) if goes_on || !self.done.is_empty() => {
+                match self.connection.say(if self.done.is_empty() { FOLLOW } else { FOLLOW_ON }) {
+                    Ok(()) => {
+                        self.done.push(answer);
+                        Ok(())
+                    }
+                    Err(error) => {
+                        self.failed.push(Box::new(move || answer(Err(error))));
+                        self.undo(place, goes_on)
+                    }
                 }
-                Err(error) => {
-                    self.failed.push(Box::new(move || answer(Err(error))));
-                    self.undo(place)
-                }
-            },
+            }
             Ran::Done(answer) => {
                 self.done.push(answer);
                 Ok(())
@@ -171,15 +176,15 @@ impl Batch {
         }
     }
 
-    /// Undoes what was said since a place.
-    fn undo(&mut self, place: (u64, usize)) -> Result<()> {
-        if !self.connection.go_back(place) {
+    /// Undoes what was said since a place. Where no other has done anything, nor goes on, the end does.
+    fn undo(&mut self, place: (u64, usize), goes_on: bool) -> Result<()> {
+        if !self.connection.go_back(place) || (self.done.is_empty() && !goes_on) {
             return Ok(());
         }
         if self.connection.link.is_lost() {
             return Err(Error::Unavailable("the connection was lost while it was in use".into()));
         }
-        self.connection.end(UNDO).map_err(Error::from)
+        self.connection.end(if self.done.is_empty() { BEGIN_ANEW } else { UNDO }).map_err(Error::from)
     }
 
     /// Ends the transaction: whether the connection is outside of one, and what came of what has succeeded.

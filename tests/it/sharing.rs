@@ -1,0 +1,263 @@
+//! What PostgreSQL is asked for several at once: look-ups that share a query, writes that share a commit.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use store::{Error, Gather, Migrations, Share, Statement, Store, Transaction, WORK_LIMIT};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+use crate::support::{App, on_both, postgres};
+
+static INSERT: Statement = Statement::new("insert into thing (name) values (?1)");
+static COUNT: Statement = Statement::new("select count(*) from thing");
+static TRANSACTION: Statement = Statement::new("select pg_current_xact_id()::text::bigint");
+static END: Statement = Statement::new("select pg_terminate_backend(pg_backend_pid())");
+
+async fn store() -> Option<Store> {
+    let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
+    let table = refinery::Migration::unapplied("V1__thing", "create table thing (name text not null unique)").unwrap();
+    let runner = move || refinery::Runner::new(std::slice::from_ref(&table));
+    let migrations = Migrations { sqlite: runner(), postgres: runner() };
+    Some(tokio::task::spawn_blocking(move || Store::open(&url, &migrations)).await.unwrap().unwrap())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it is what the store takes")]
+fn share(number: u128) -> Share {
+    Some(Uuid::from_u128(number))
+}
+
+fn insert(tx: &mut Transaction<'_>, name: &str) -> Result<(), Error> {
+    tx.execute(&INSERT, &[name.into()]).map(drop)
+}
+
+/// Inserts without asking whether it went well; the transaction it is in.
+fn insert_along(tx: &mut Transaction<'_>, name: &str) -> Result<i64, Error> {
+    let transaction = tx.row(&TRANSACTION, &[])?.unwrap().get(0);
+    tx.execute_along(&INSERT, vec![name.into()])?;
+    transaction
+}
+
+async fn count(store: &Store) -> i64 {
+    store.read(|tx| tx.row(&COUNT, &[])?.unwrap().get(0)).await.unwrap()
+}
+
+/// Begins a write of the first share that lasts until the sender is dropped, alone in its commit; what comes meanwhile queues up.
+async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
+    let ((begun, has_begun), (open, gate)) = (channel(), channel::<()>());
+    let held = write(store, 1, move |_| {
+        begun.send(()).unwrap();
+        let _ = gate.recv();
+        std::thread::sleep(Duration::from_millis(6));
+        Ok(())
+    });
+    tokio::task::spawn_blocking(move || has_begun.recv()).await.unwrap().unwrap();
+    (open, held)
+}
+
+fn write<T: Send + 'static>(
+    store: &Store,
+    whose: u128,
+    work: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
+) -> JoinHandle<Result<T, Error>> {
+    let store = store.clone();
+    tokio::spawn(async move { store.write_for(share(whose), WORK_LIMIT, work).await })
+}
+
+async fn queued(store: &Store, count: usize) {
+    while store.load().queued < count {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_is_undone_alone_among_those_that_share_its_commit() {
+    let Some(store) = store().await else { return };
+    let (go, held) = hold(&store).await;
+    let mut good = Vec::new();
+    good.push(write(&store, 1, |tx| insert_along(tx, "a")));
+    queued(&store, 1).await;
+    let refused =
+        write(&store, 1, |tx| insert_along(tx, "refused").and_then(|_| Err::<(), _>(Error::Configuration("it changed its mind".into()))));
+    queued(&store, 2).await;
+    let twice = write(&store, 1, |tx| insert(tx, "a"));
+    queued(&store, 3).await;
+    let twice_along = write(&store, 1, |tx| insert_along(tx, "a"));
+    queued(&store, 4).await;
+    let rehearsed = write(&store, 1, |tx| {
+        tx.rehearse();
+        insert(tx, "rehearsed")
+    });
+    queued(&store, 5).await;
+    let misfit = write(&store, 1, |tx| tx.execute_along(&INSERT, vec![store::Value::Integer(1)]));
+    queued(&store, 6).await;
+    let panicked = write(&store, 1, |tx| insert(tx, "panicked").map(|()| panic!("it gave up")));
+    queued(&store, 7).await;
+    good.push(write(&store, 1, |tx| insert_along(tx, "b")));
+    queued(&store, 8).await;
+    drop(go);
+    held.await.unwrap().unwrap();
+    assert!(matches!(refused.await.unwrap(), Err(Error::Configuration(_))));
+    for twice in [twice.await.unwrap(), twice_along.await.unwrap().map(drop), misfit.await.unwrap()] {
+        assert!(matches!(twice, Err(Error::Defect(_))), "{twice:?}");
+    }
+    rehearsed.await.unwrap().unwrap();
+    let panicked: Result<Result<(), Error>, _> = panicked.await;
+    assert!(panicked.unwrap_err().is_panic());
+    let mut transactions = Vec::new();
+    for good in good {
+        transactions.push(good.await.unwrap().unwrap());
+    }
+    assert_eq!(transactions[0], transactions[1], "they share a commit");
+    assert_eq!(count(&store).await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_ends_its_connection_takes_those_that_share_it_and_no_others() {
+    let Some(store) = store().await else { return };
+    let (go, held) = hold(&store).await;
+    let before = write(&store, 1, |tx| insert(tx, "before"));
+    queued(&store, 1).await;
+    let ends = write(&store, 1, |tx| tx.rows(&END, &[]).map(drop));
+    queued(&store, 2).await;
+    let after = write(&store, 1, |tx| insert(tx, "after"));
+    queued(&store, 3).await;
+    drop(go);
+    held.await.unwrap().unwrap();
+    for lost in [before.await.unwrap(), ends.await.unwrap()] {
+        assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
+    }
+    after.await.unwrap().unwrap();
+    assert_eq!(count(&store).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_what_is_queued_in_another_share() {
+    let Some(store) = store().await else { return };
+    let (go, held) = hold(&store).await;
+    let waiting: Vec<_> = (0..200).map(|number| write(&store, 1, move |tx| insert(tx, &format!("waiting {number}")))).collect();
+    queued(&store, 200).await;
+    for number in 0..3 {
+        write(&store, 2, move |tx| insert(tx, &format!("other {number}"))).await.unwrap().unwrap();
+    }
+    assert_eq!(count(&store).await, 3);
+    drop(go);
+    held.await.unwrap().unwrap();
+    for waiting in waiting {
+        waiting.await.unwrap().unwrap();
+    }
+    assert_eq!(count(&store).await, 203);
+}
+
+/// One that may be waited for no longer takes the others with it: nobody is told that it is undone, and it is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_takes_too_long_is_undone_with_all_that_share_its_commit() {
+    let Some(store) = store().await else { return };
+    let (go, held) = hold(&store).await;
+    let limit = Duration::from_millis(700);
+    let first = tokio::spawn({
+        let store = store.clone();
+        async move { store.write_for(share(1), limit, |tx| insert(tx, "a")).await }
+    });
+    queued(&store, 1).await;
+    let second = write(&store, 1, move |tx| {
+        std::thread::sleep(limit);
+        insert(tx, "b")
+    });
+    queued(&store, 2).await;
+    drop(go);
+    held.await.unwrap().unwrap();
+    for late in [first.await.unwrap(), second.await.unwrap()] {
+        assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
+    }
+    assert_eq!(count(&store).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_is_of_so_many_at_the_most_and_what_may_take_long_goes_by_itself() {
+    let Some(store) = store().await else { return };
+    let (go, held) = hold(&store).await;
+    let mut transactions = Vec::new();
+    for number in 0..70 {
+        transactions.push(write(&store, 1, move |tx| insert_along(tx, &format!("{number}"))));
+        queued(&store, number + 1).await;
+    }
+    let long = tokio::spawn({
+        let store = store.clone();
+        async move { store.write_for(share(1), 2 * WORK_LIMIT, |tx| insert_along(tx, "long")).await }
+    });
+    queued(&store, 71).await;
+    drop(go);
+    held.await.unwrap().unwrap();
+    let mut found = HashMap::<i64, usize>::new();
+    for transaction in transactions {
+        *found.entry(transaction.await.unwrap().unwrap()).or_default() += 1;
+    }
+    assert!(found.values().all(|count| *count <= 64), "{found:?}");
+    assert!(!found.contains_key(&long.await.unwrap().unwrap()));
+}
+
+/// Who asks while a query is under way is in the next one, and so sees what was committed in between.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_up_sees_every_commit_before_it_was_asked_for() {
+    let Some(store) = store().await else { return };
+    let (asked, is_held) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(true)));
+    let ((looked, has_looked), (open, gate)) = (channel(), channel::<()>());
+    let (calls, held, gate) = (asked.clone(), is_held.clone(), Mutex::new(gate));
+    let gathered = Arc::new(Gather::new(store.clone(), move |tx, keys: &[u8]| {
+        calls.fetch_add(1, Ordering::SeqCst);
+        let count: i64 = tx.row(&COUNT, &[])?.unwrap().get(0)?;
+        if held.swap(false, Ordering::SeqCst) {
+            looked.send(()).unwrap();
+            let _ = gate.lock().unwrap().recv();
+        }
+        Ok::<_, Error>(keys.iter().filter(|key| **key != 9).map(|key| (*key, (count, keys.len()))).collect())
+    }));
+    let ask = |key: u8| {
+        let gathered = gathered.clone();
+        tokio::spawn(async move { gathered.ask(key).await.unwrap() })
+    };
+    let first = ask(0);
+    tokio::task::spawn_blocking(move || has_looked.recv()).await.unwrap().unwrap();
+    store.write(|tx| insert(tx, "between")).await.unwrap();
+    let others: Vec<_> = [1, 2, 1, 9].into_iter().map(ask).collect();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    drop(open);
+    assert_eq!(first.await.unwrap(), Some((0, 1)));
+    let mut heard = Vec::new();
+    for other in others {
+        heard.push(other.await.unwrap());
+    }
+    assert_eq!(heard, [Some((1, 3)), Some((1, 3)), Some((1, 3)), None], "of one state, in one query");
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+on_both! {
+    /// Many ask for a list while somebody changes it: whoever asks after a change was answered reads it, or a later one.
+    async fn what_was_answered_is_read_by_whoever_asks_then(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let id = api.post("/portals", json!({ "name": "0" })).await.data()["id"].as_str().unwrap().to_owned();
+        let (answered, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let change = async {
+            for number in 1..=40 {
+                api.patch(&format!("/portals/{id}"), json!({ "data": { "name": number.to_string() } })).await.data();
+                answered.store(number, Ordering::SeqCst);
+            }
+            is_over.store(true, Ordering::SeqCst);
+        };
+        let read = async |_| {
+            while !is_over.load(Ordering::SeqCst) {
+                let least = answered.load(Ordering::SeqCst);
+                let name: usize = api.get("/portals").await.data()[0]["name"].as_str().unwrap().parse().unwrap();
+                assert!(name >= least, "{name} after {least} was answered");
+            }
+        };
+        tokio::join!(change, join_all((0..16).map(read)));
+    }
+}
