@@ -10,7 +10,9 @@
 //!   knows. The work and the record under its idempotency key are one transaction, so whoever sends the key again learns it.
 
 mod link;
+mod migrating;
 mod pooler;
+mod servers;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -50,12 +52,6 @@ const PAUSE: Duration = Duration::from_millis(400);
 const REST_LIMIT: Duration = Duration::from_mins(10);
 /// A connection is made anew after so long, so that nodes find their way to where their URL leads today.
 const AGE_LIMIT: Duration = Duration::from_mins(30);
-/// Held while migrating, so that of several nodes starting at once one migrates and the others wait.
-const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
-/// How long that, and migrating, may take.
-const MIGRATION_LIMIT: Duration = Duration::from_hours(1);
-/// What a migration may take is not for the server to say, whatever the role's settings are.
-const PATIENT_SESSION: &str = "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
 
 #[derive(Clone)]
 pub(crate) struct Postgres {
@@ -72,7 +68,7 @@ impl Postgres {
         let unusable = |failure: Failure| Error::Configuration(failure.to_string());
         let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
         pooler::refuse_pooling_by_transaction(&connector, &mut link)?;
-        migrate(&mut link, migrations)?;
+        migrating::migrate(&mut link, migrations)?;
         link.close();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let size = CONNECTIONS.min(CONNECTIONS_A_CORE * cores);
@@ -134,15 +130,6 @@ impl Postgres {
     pub(crate) fn given_up(&self) -> u64 {
         self.pool.given_up.load(Ordering::Relaxed)
     }
-}
-
-fn migrate(link: &mut Link, migrations: &refinery::Runner) -> Result<()> {
-    let until = Instant::now() + MIGRATION_LIMIT;
-    link.run(until, PATIENT_SESSION)?;
-    link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
-    let outcome = link.drive(until, async |client| migrations.run_async(client).await)?;
-    link.run(until, &format!("select pg_advisory_unlock({MIGRATION_LOCK})"))?;
-    Ok(outcome.map(drop)?)
 }
 
 /// The connections that are not in use. How many are is for the permits to say.

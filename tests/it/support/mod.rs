@@ -6,6 +6,7 @@ pub mod house;
 pub mod left_out;
 pub mod middle_box;
 pub mod node;
+pub mod patroni;
 pub mod pgbouncer;
 pub mod postgres;
 pub mod raw_receiver;
