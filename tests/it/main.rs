@@ -61,6 +61,7 @@ mod stored;
 mod support;
 mod targets;
 mod texts;
+mod tls;
 mod tools;
 mod translator;
 mod visibility_rules;
