@@ -10,6 +10,7 @@ mod checkin;
 mod connections;
 mod covers;
 mod crash;
+mod deploying;
 mod disk;
 mod document;
 mod edge;
