@@ -28,6 +28,10 @@ soak seconds="600" requests="10000":
     VESTIBULE_RELIABILITY_REQUESTS={{ requests }} cargo test --release --test it -- --nocapture reliability::kills
     VESTIBULE_SOAK_SECONDS={{ seconds }} cargo test --release --test it -- --nocapture --ignored --exact reliability::slow_clients::bodies_that_come_byte_by_byte_are_not_waited_for reliability::soak::soak
 
+# A primary that is replaced, killed, frozen and lost with its machine while two nodes write: how long nothing is acknowledged, what is lost. Needs Debian's patroni and etcd-server.
+failover rounds="3":
+    VESTIBULE_REQUIRE_PATRONI=1 VESTIBULE_FAILOVER_ROUNDS={{ rounds }} cargo test --release --test it -- --nocapture --ignored --exact reliability::successor::every_end_of_a_primary_is_survived
+
 # Hostile clients, neighbours and ends, on a server of its own, on loopback alone: what a victim beside them notices.
 attack seconds="600" *flags:
     cargo build --release

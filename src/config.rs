@@ -107,6 +107,13 @@ pub struct ServeFlags {
     /// Where the data is.
     #[command(flatten)]
     pub database: DatabaseFlags,
+    /// A PEM file with the certificate to serve TLS with, and those between it and its authority; without one connections are
+    /// plain. With it `--tls-key`. Both are read anew on SIGHUP.
+    #[arg(long, env = "VESTIBULE_TLS_CERTIFICATE", value_name = "PEM")]
+    pub tls_certificate: Option<PathBuf>,
+    /// A PEM file with its private key.
+    #[arg(long, env = "VESTIBULE_TLS_KEY", value_name = "PEM")]
+    pub tls_key: Option<PathBuf>,
     /// The address guests and webhook receivers see [default: the bound address].
     #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url)]
     pub public_url: Option<String>,
@@ -246,6 +253,17 @@ impl ServeFlags {
             (None, None) if client_secret.is_some_and(|secret| !secret.is_empty()) => {
                 Err("--oidc-client-secret needs --oidc-issuer".into())
             }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The files with the certificate to serve TLS with and its key.
+    pub fn tls(&self) -> Result<Option<(&Path, &Path)>, String> {
+        let is_set = |path: &&PathBuf| !path.as_os_str().is_empty();
+        match (self.tls_certificate.as_ref().filter(is_set), self.tls_key.as_ref().filter(is_set)) {
+            (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
+            (Some(_), None) => Err("--tls-certificate needs --tls-key".into()),
+            (None, Some(_)) => Err("--tls-key needs --tls-certificate".into()),
             (None, None) => Ok(None),
         }
     }

@@ -17,7 +17,7 @@ use engine::kit::{Kit, Parts};
 use engine::pipeline::{self, Callers, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
 use engine::processors;
 pub use engine::server::Limits;
-use engine::server::accept;
+use engine::server::{Tls, accept};
 use engine::summaries;
 use engine::surface::{self, Metrics};
 use engine::uploads::Uploads;
@@ -48,6 +48,8 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 pub struct Server {
     /// Where it listens.
     pub address: SocketAddr,
+    /// What it shows clients, where it speaks TLS.
+    tls: Option<Arc<Tls>>,
     /// What its requests share.
     pub service: Arc<Service>,
     /// What its deliveries are made with.
@@ -81,11 +83,13 @@ impl Server {
         if passes.as_ref().is_some_and(|passes| !passes.is_valid(clock.now())) {
             tracing::warn!("--pass-certificate: not valid at the moment, so no pass is offered until it is");
         }
+        let metrics = Metrics::install()?;
+        let tls = flags.tls()?.map(|(certificate, key)| Tls::open(certificate, key, clock.now())).transpose();
+        let tls = tls.map_err(|error| format!("TLS: {error}"))?.map(Arc::new);
         let store = open(&flags.database).await?;
         let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let public_url = flags.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
-        let metrics = Metrics::install()?;
+        let public_url = flags.public_url.clone().unwrap_or_else(|| bound(address, tls.as_deref()));
         let authority =
             flags.webhook_ca_file.as_ref().map(|path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display())));
         let stock_photos = flags.stock_photos_url.map(|url| StockPhotos::new(&url, stock_photos_key.as_deref())).transpose()?;
@@ -146,8 +150,20 @@ impl Server {
             attempt.await;
         }
         let router = surface::router(&service, metrics, &flags.cors_origin, crate::app::routes(&service))?;
-        let accepting = tokio::spawn(accept(listener, router, limits, service.unsent.clone(), stop.token().clone()));
-        Ok(Self { address, service, means, stop, accepting, background })
+        let accepting = tokio::spawn(accept(listener, tls.clone(), router, limits, service.unsent.clone(), stop.token().clone()));
+        Ok(Self { address, tls, service, means, stop, accepting, background })
+    }
+
+    /// Where it listens, as a URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        bound(self.address, self.tls.as_deref())
+    }
+
+    /// What it shows clients, where it speaks TLS.
+    #[must_use]
+    pub fn tls(&self) -> Option<Arc<Tls>> {
+        self.tls.clone()
     }
 
     /// Does away with what time has ended, as is done once a minute.
@@ -174,6 +190,10 @@ impl Server {
             tracing::warn!(%error, "the write-ahead log stays beside the database");
         }
     }
+}
+
+fn bound(address: SocketAddr, tls: Option<&Tls>) -> String {
+    format!("{}://{address}", if tls.is_some() { "https" } else { "http" })
 }
 
 /// Where files are kept that guests hand in: where it is said, else beside a SQLite database.

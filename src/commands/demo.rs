@@ -57,7 +57,7 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     // Before anything is served, and so without a rate limit.
     let built = build(&server::offline(&flags.database, Clock::system()).await?).await?;
     let server = Server::start(flags, Clock::system()).await?;
-    let signals = super::Signals::watch()?;
+    let signals = super::Signals::watch(&server)?;
     super::announce(&server);
     let platform = Local { service: &server.service, token: platform_key.clone() };
     let sign_in = sign_in_link(&platform, &built).await?;

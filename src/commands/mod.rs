@@ -6,8 +6,10 @@ mod import;
 mod local;
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use engine::clock::Clock;
+use engine::server::Tls;
 use engine::surface::openapi;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -33,7 +35,7 @@ pub async fn run(cli: Cli) -> Result<(), String> {
 async fn serve(flags: ServeFlags) -> Result<(), String> {
     let _claim = claim(&flags.database)?;
     let server = Server::start(flags, Clock::system()).await?;
-    let signals = Signals::watch()?;
+    let signals = Signals::watch(&server)?;
     announce(&server);
     until_told_to_stop(server, signals).await
 }
@@ -58,7 +60,7 @@ async fn settle(store: store::Store) -> Result<(), String> {
 /// Says where the server listens: on standard output for programs, in the log for people.
 fn announce(server: &Server) {
     tracing::info!(address = %server.address, "listening");
-    tell(&format!("listening on http://{}\n", server.address));
+    tell(&format!("listening on {}\n", server.url()));
 }
 
 /// Says something on standard output that a server goes on without.
@@ -73,25 +75,49 @@ fn print(text: &str) -> Result<(), String> {
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|error| format!("cannot write to standard output: {error}"))
 }
 
-/// What tells the process to stop. Watched before anybody is told where it listens: who knows that may send one.
+/// What tells the process to stop, or to read its certificate anew. Watched before anybody is told where it listens: who knows
+/// that may send one.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    /// Where there is no certificate, the system does what it does: a terminal that goes takes the process with it.
+    hangup: Option<(Signal, Arc<Tls>)>,
 }
 
 impl Signals {
-    fn watch() -> Result<Self, String> {
+    fn watch(server: &Server) -> Result<Self, String> {
         let watch = |kind| signal(kind).map_err(|error| error.to_string());
-        Ok(Self { terminate: watch(SignalKind::terminate())?, interrupt: watch(SignalKind::interrupt())? })
+        let hangup = server.tls().map(|tls| watch(SignalKind::hangup()).map(|signal| (signal, tls))).transpose()?;
+        Ok(Self { terminate: watch(SignalKind::terminate())?, interrupt: watch(SignalKind::interrupt())?, hangup })
+    }
+
+    /// Returns when the process is told to stop.
+    async fn stop(&mut self) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                () = reload(&mut self.hangup) => {}
+            }
+        }
     }
 }
 
-/// Serves until SIGTERM or SIGINT, then finishes what is in flight.
-async fn until_told_to_stop(server: Server, mut signals: Signals) -> Result<(), String> {
-    tokio::select! {
-        _ = signals.terminate.recv() => {}
-        _ = signals.interrupt.recv() => {}
+/// Waits until the certificate is to be read anew, and does so. What cannot be used is told, and the former one stays.
+async fn reload(hangup: &mut Option<(Signal, Arc<Tls>)>) {
+    let Some((signal, tls)) = hangup else { return std::future::pending().await };
+    signal.recv().await;
+    let (tls, now) = (tls.clone(), Clock::system().now());
+    let read = tokio::task::spawn_blocking(move || tls.reload(now)).await;
+    match read.map_err(|error| error.to_string()).flatten() {
+        Ok(()) => tracing::info!("the certificate has been read anew"),
+        Err(error) => tracing::error!(error, "the certificate cannot be used; the former one stays"),
     }
+}
+
+/// Serves until SIGTERM or SIGINT, reading the certificate anew on SIGHUP, then finishes what is in flight.
+async fn until_told_to_stop(server: Server, mut signals: Signals) -> Result<(), String> {
+    signals.stop().await;
     tracing::info!("stopping");
     server.stop().await;
     Ok(())

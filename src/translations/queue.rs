@@ -17,7 +17,7 @@ use engine::pipeline::Service;
 use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
-use strum::IntoStaticStr;
+use strum::{IntoStaticStr, VariantNames};
 use uuid::Uuid;
 
 use super::{ENGLISH, TO_TRANSLATE, uses};
@@ -93,7 +93,7 @@ pub(super) struct Claim {
 }
 
 /// What came of a job, and as what it is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Settled {
     /// The translation is written.

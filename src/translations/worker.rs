@@ -7,6 +7,8 @@ use engine::background::{Claiming, finish, keep_claiming};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 use jiff::Timestamp;
+use metrics::Counter;
+use strum::VariantNames as _;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -46,6 +48,9 @@ impl Translator {
 
     /// Translates what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
     pub async fn run(self, stop: CancellationToken) {
+        for outcome in Settled::VARIANTS {
+            settled(outcome).increment(0);
+        }
         self.take_over().await;
         keep_claiming(&self, &stop).await;
     }
@@ -113,7 +118,7 @@ impl Translator {
         let job = claim.job.clone();
         match self.try_translate(claim).await {
             Ok(outcome) => {
-                metrics::counter!("vestibule_translations_total", "outcome" => <&str>::from(outcome)).increment(1);
+                settled(outcome.into()).increment(1);
                 if outcome == Settled::TooLong {
                     let (organization, translation, language) = (job.organization, job.translation, job.language);
                     tracing::warn!(%organization, %translation, %language, "a translation is too long for where it is shown");
@@ -174,6 +179,11 @@ impl Claiming for Translator {
     async fn woken(&self) {
         self.0.texts.notified().await;
     }
+}
+
+/// Where jobs that came to this are counted. Each is there before the first, so that the first is an increase.
+fn settled(outcome: &'static str) -> Counter {
+    metrics::counter!("vestibule_translations_total", "outcome" => outcome)
 }
 
 fn warn(error: &Error) {

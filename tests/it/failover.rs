@@ -205,6 +205,31 @@ async fn a_demoted_server_is_left_until_there_is_one_that_takes_writes() {
     }
 }
 
+/// Of two hosts of a URL the first accepts connections and says nothing: the second is asked in time, so that not even a write
+/// that finds its connection dead is refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_host_that_says_nothing_is_left_for_the_other() {
+    let Some(url) = fresh_postgres().await else { return };
+    let middle_box = MiddleBox::before(&url).await;
+    let (way, database) = middle_box.database_url.rsplit_once('/').unwrap();
+    let other = url.split_once('@').unwrap().1;
+    assert!(other.ends_with(database));
+    let node = Node::start(&format!("{way},{other}?target_session_attrs=read-write"), &[]);
+    let api = node.api(&node.key().await);
+    create(&api, "by the first").await.data();
+    middle_box.close();
+    for round in 0..3 {
+        let sent = Instant::now();
+        for answer in creations(&api, &format!("by the second {round}"), 16).await {
+            answer.data();
+        }
+        assert!(sent.elapsed() < AT_THE_LATEST, "{:?}", sent.elapsed());
+    }
+    // One that starts now finds it as well.
+    let node = Node::start(&format!("{way},{other}"), &[]);
+    assert_eq!(node.text("/readyz").await.trim(), "ready");
+}
+
 // The store by itself.
 
 static PROCESS: Statement = Statement::new("select pg_backend_pid()::bigint");

@@ -32,12 +32,12 @@ async fn admits(database_url: &str) -> bool {
     tokio::task::spawn_blocking(migrate).await.unwrap().unwrap().success()
 }
 
-/// Brings a database to a version that is not known yet.
-async fn migrate_beyond(database_url: &str) {
+/// Brings a database to a version that is not known yet, by such a migration.
+pub async fn migrate_beyond(database_url: &str, sql: &'static str) {
     let (url, known) = (database_url.to_owned(), vestibule::migrations());
-    let beyond = |runner: &refinery::Runner| {
+    let beyond = move |runner: &refinery::Runner| {
         let mut migrations = runner.get_migrations().clone();
-        migrations.push(refinery::Migration::unapplied("V999__later", "create table later (id integer)").unwrap());
+        migrations.push(refinery::Migration::unapplied("V999__later", sql).unwrap());
         refinery::Runner::new(&migrations)
     };
     let later = store::Migrations { sqlite: beyond(&known.sqlite), postgres: beyond(&known.postgres) };
@@ -46,7 +46,7 @@ async fn migrate_beyond(database_url: &str) {
 
 async fn a_newer_one_is_refused(database_url: &str) {
     assert!(admits(database_url).await);
-    migrate_beyond(database_url).await;
+    migrate_beyond(database_url, "create table later (id integer)").await;
     let said = refusal(database_url).await;
     assert!(said.contains("of a newer version of this program") && said.contains("V999__later"), "{said}");
 }

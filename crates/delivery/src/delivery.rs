@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::moment::Moment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
+use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use uuid::Uuid;
 
 /// Attempts at one delivery, the first included (spec: Delivery).
@@ -155,7 +155,7 @@ impl Reply {
 }
 
 /// What an attempt came to, and as what it is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum AttemptOutcome {
     /// The receiver took it.

@@ -10,7 +10,9 @@ use engine::error::{Error, Result};
 use engine::moment::Moment;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
+use metrics::Counter;
 use store::Transaction;
+use strum::VariantNames as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -71,6 +73,9 @@ impl Dispatcher {
 
     /// Sends what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
     pub async fn run(self, stop: CancellationToken) {
+        for outcome in AttemptOutcome::VARIANTS {
+            attempts(outcome).increment(0);
+        }
         keep_claiming(&self, &stop).await;
     }
 
@@ -182,7 +187,7 @@ impl Dispatcher {
         permit.release(Some(took));
         delivery.attempts.push(answer.attempt(Moment(began), took));
         let outcome = delivery.outcome(&answer, means.settings.retry_base, means.ids.fraction());
-        metrics::counter!("vestibule_webhook_attempts_total", "outcome" => <&str>::from(outcome)).increment(1);
+        attempts(outcome.into()).increment(1);
         Ok(outcome)
     }
 
@@ -274,6 +279,11 @@ fn prepare(tx: &mut Transaction<'_>, means: &Means, owner: &dyn Owner, batch: Ba
     if let Err(error) = prepared {
         left.for_each(|claimed| decide(claimed, Err(error.clone())));
     }
+}
+
+/// Where attempts that came to this are counted. Each is there before the first, so that the first is an increase.
+fn attempts(outcome: &'static str) -> Counter {
+    metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome)
 }
 
 fn warn(error: &Error) {

@@ -29,6 +29,8 @@ impl Background {
     /// Keeps `work` going until `stop` is cancelled, and until it ends after that: it is begun again, after a pause, whenever it
     /// panics or ends by itself. While it is down it has this name.
     pub async fn keep_up<W: Future<Output = ()>>(&self, name: &'static str, stop: CancellationToken, work: impl Fn() -> W) {
+        let restarts = metrics::counter!("vestibule_background_restarts_total", "name" => name);
+        restarts.increment(0);
         let mut pause = RESPITE;
         loop {
             let start = Instant::now();
@@ -41,7 +43,7 @@ impl Background {
             }
             let has_panicked = ended.is_err();
             tracing::error!(name, has_panicked, seconds = pause.as_secs(), "background work has ended and is begun again after a pause");
-            metrics::counter!("vestibule_background_restarts_total", "name" => name).increment(1);
+            restarts.increment(1);
             self.names().insert(name);
             tokio::select! {
                 () = stop.cancelled() => return,

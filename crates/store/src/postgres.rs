@@ -13,8 +13,10 @@
 
 pub(crate) mod connection;
 mod link;
+mod migrating;
 mod pool;
 mod pooler;
+mod servers;
 mod together;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,12 +52,6 @@ const SESSION: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'
 const LOOKING: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
 /// One snapshot for all the reads of an operation; the locked organization row orders the writes.
 const BEGIN_READING: &str = "begin isolation level repeatable read read only";
-/// Held while migrating, so that of several nodes starting at once one migrates and the others wait.
-const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
-/// How long that, and migrating, may take.
-const MIGRATION_LIMIT: Duration = Duration::from_hours(1);
-/// What a migration may take is not for the server to say, whatever the role's settings are.
-const PATIENT_SESSION: &str = "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
 
 #[derive(Clone)]
 pub(crate) struct Postgres(Arc<Inner>);
@@ -80,7 +76,7 @@ impl Postgres {
         let unusable = |failure: Failure| Error::Configuration(failure.to_string());
         let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
         pooler::refuse_pooling_by_transaction(&connector, &mut link)?;
-        migrate(&mut link, migrations)?;
+        migrating::migrate(&mut link, migrations)?;
         link.close();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let size = connections.unwrap_or(CONNECTIONS_A_CORE * cores).clamp(LEAST_CONNECTIONS, CONNECTIONS);
@@ -241,13 +237,4 @@ impl Inner {
         self.pool.take_back(connection, is_outside);
         outcome
     }
-}
-
-fn migrate(link: &mut Link, migrations: &refinery::Runner) -> Result<()> {
-    let until = Instant::now() + MIGRATION_LIMIT;
-    link.run(until, PATIENT_SESSION)?;
-    link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
-    let outcome = link.drive(until, async |client| migrations.run_async(client).await)?;
-    link.run(until, &format!("select pg_advisory_unlock({MIGRATION_LOCK})"))?;
-    Ok(outcome.map(drop)?)
 }

@@ -7,6 +7,7 @@ mod kills;
 mod outages;
 mod slow_clients;
 mod soak;
+mod successor;
 mod two_nodes;
 
 use std::collections::HashMap;

@@ -6,6 +6,7 @@ pub mod house;
 pub mod left_out;
 pub mod middle_box;
 pub mod node;
+pub mod patroni;
 pub mod pgbouncer;
 pub mod postgres;
 pub mod raw_receiver;
@@ -106,7 +107,7 @@ impl App {
         choose_tls_provider();
         let clock = Clock::manual("2026-11-21T09:30:00Z".parse().unwrap());
         let server = Server::start_within(serve_flags(&database_url, flags), clock.clone(), names, limits).await.unwrap();
-        let base = format!("http://{}", server.address);
+        let base = server.url();
         Self { server, base, clock, database_url, http: Client::new(), _directory: directory }
     }
 

@@ -72,6 +72,10 @@ impl Node {
         self.http.get(format!("{}{path}", self.base)).send().await.unwrap().text().await.unwrap()
     }
 
+    pub fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap().success());
+    }
+
     /// How many threads it has, where the system tells.
     pub fn threads(&self) -> Option<usize> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::left_out::leave_out;
+use super::postgres::{is_root, unprivileged};
 
 /// A running pooler before one database, killed when dropped.
 pub struct PgBouncer {
@@ -55,16 +56,10 @@ impl Drop for PgBouncer {
 }
 
 fn run(program: &str, settings: &Path, port: u16) -> Option<Child> {
-    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"));
-    let mut command = if is_root {
-        // PgBouncer refuses to run as root, as PostgreSQL does, whose package brings a user.
+    if is_root() {
         assert!(Command::new("chown").arg("-R").arg("postgres").arg(settings.parent().unwrap()).status().unwrap().success());
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);
-        command
-    } else {
-        Command::new(program)
-    };
+    }
+    let mut command = unprivileged(Path::new(program));
     let mut process = command.arg(settings).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while process.try_wait().unwrap().is_none() {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {

@@ -49,20 +49,11 @@ fn start() -> Option<Cluster> {
     let directory = tempfile::Builder::new().prefix("vestibule-postgres").tempdir().unwrap();
     let data = directory.path().join("data");
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"));
-    if is_root {
-        // PostgreSQL refuses to run as root; its package brings a user for it.
+    if is_root() {
         assert!(Command::new("chown").arg("postgres").arg(directory.path()).status().unwrap().success());
     }
     let run = |program: &str, arguments: &[&str]| {
-        let program = bin.join(program);
-        let mut command = if is_root {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);
-            command
-        } else {
-            Command::new(program)
-        };
+        let mut command = unprivileged(&bin.join(program));
         let status = command.args(arguments).current_dir(directory.path()).stdout(Stdio::null()).stdin(Stdio::null()).status().unwrap();
         assert!(status.success(), "{arguments:?}");
     };
@@ -76,7 +67,22 @@ fn start() -> Option<Cluster> {
     Some(Cluster { url: format!("postgres://vestibule@127.0.0.1:{port}"), _directory: directory })
 }
 
-fn binaries() -> Option<PathBuf> {
+pub fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"))
+}
+
+/// A program that is not run as root: PostgreSQL and what comes with it refuse to, and its package brings a user for it.
+pub fn unprivileged(program: &Path) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);
+    command
+}
+
+/// Where PostgreSQL's programs are.
+pub fn binaries() -> Option<PathBuf> {
     let on_path = std::env::var_os("PATH").into_iter().flat_map(|path| std::env::split_paths(&path).collect::<Vec<_>>());
     let mut installed: Vec<PathBuf> =
         std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path().join("bin")).collect();

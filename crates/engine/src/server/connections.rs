@@ -23,11 +23,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Limits;
 use super::answer::{Answering, Headway, Patience, Since, Streams};
+use super::tls::Tls;
 use crate::pipeline::Unsent;
 
 /// HTTP/2 streams of one connection.
@@ -50,9 +53,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const BATCH: usize = 128;
 
 /// Lets connections in until `stop` is cancelled, and sees them to their end.
-pub async fn accept(listener: TcpListener, router: Router, limits: Limits, unsent: Arc<Unsent>, stop: CancellationToken) {
+pub async fn accept(
+    listener: TcpListener,
+    tls: Option<Arc<Tls>>,
+    router: Router,
+    limits: Limits,
+    unsent: Arc<Unsent>,
+    stop: CancellationToken,
+) {
     let closing = CancellationToken::new().drop_guard();
-    let connections = Arc::new(Connections::new(limits, router, unsent.clone(), closing.token().clone()));
+    let connections = Arc::new(Connections::new(limits, tls, router, unsent.clone(), closing.token().clone()));
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, peer)) => {
@@ -87,11 +97,15 @@ fn queued(listener: TcpListener) -> Vec<(TcpStream, IpAddr)> {
 }
 
 /// A connection, whichever protocol it turns out to speak.
-type Connection<'b> = auto::Connection<'b, TokioIo<Socket>, Answering, Streams>;
+type Connection<'b> = auto::Connection<'b, TokioIo<Way>, Answering, Streams>;
+
+/// What a connection is spoken over, without TLS or with it.
+type Way = Either<Socket, TlsStream<Socket>>;
 
 /// The connections there are.
 struct Connections {
     limits: Limits,
+    tls: Option<Arc<Tls>>,
     router: Router,
     builder: auto::Builder<Streams>,
     patience: Patience,
@@ -117,14 +131,14 @@ struct Entry {
 }
 
 impl Connections {
-    fn new(limits: Limits, router: Router, unsent: Arc<Unsent>, closing: CancellationToken) -> Self {
+    fn new(limits: Limits, tls: Option<Arc<Tls>>, router: Router, unsent: Arc<Unsent>, closing: CancellationToken) -> Self {
         let patience = Patience { usual: limits.headway, hurried: limits.hurried_headway, unsent };
         let mut builder = auto::Builder::new(Streams(patience.clone()));
         builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.idle).max_buf_size(BUFFER);
         builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING)).keep_alive_timeout(PING);
         builder.http2().max_concurrent_streams(STREAMS).max_send_buf_size(SEND_BUFFER);
         let places = Arc::new(Semaphore::new(limits.connections));
-        Self { limits, router, builder, patience, places, open: Mutex::default(), closing, serving: TaskTracker::new() }
+        Self { limits, tls, router, builder, patience, places, open: Mutex::default(), closing, serving: TaskTracker::new() }
     }
 
     /// A place for one more, once there is one. Where all are taken, idle connections are made to give way, and answers that make
@@ -172,9 +186,10 @@ impl Connections {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection keeps its delay");
         }
-        let socket = TokioIo::new(Socket { stream, activity: activity.clone() });
+        let socket = Socket { stream, activity: activity.clone() };
+        let Some(way) = self.way(socket, activity).await else { return };
         let answering = Answering { router: self.router.clone(), activity: activity.clone() };
-        let mut connection = pin!(self.builder.serve_connection(socket, answering));
+        let mut connection = pin!(self.builder.serve_connection(TokioIo::new(way), answering));
         tokio::select! {
             () = self.see_to_its_end(connection.as_mut(), activity) => {}
             () = activity.headway.is_lost(&self.patience) => {
@@ -184,8 +199,30 @@ impl Connections {
         }
     }
 
+    /// Agrees with the client on TLS, where that is asked of it. A client that has not by then is as one without a request.
+    async fn way(&self, socket: Socket, activity: &Activity) -> Option<Way> {
+        let Some(tls) = &self.tls else { return Some(Either::Left(socket)) };
+        let closes = async {
+            self.closing.cancelled().await;
+            tokio::time::sleep(LAST_WORDS).await;
+        };
+        tokio::select! {
+            agreed = tls.agree(socket, LAST_WORDS) => agreed.map(Either::Right),
+            () = tokio::time::sleep(self.limits.idle) => None,
+            () = activity.gives_way() => None,
+            () = closes => None,
+        }
+    }
+
     async fn see_to_its_end(&self, mut connection: Pin<&mut Connection<'_>>, activity: &Activity) {
         let mut closes_since = None;
+        let closing = async {
+            // A request that is there is read first, and over TLS it may have come with the end of the handshake.
+            let begun = Instant::now();
+            self.closing.cancelled().await;
+            tokio::time::sleep_until(begun + READ_PAUSE).await;
+        };
+        let mut closing = pin!(closing);
         loop {
             let idle = if closes_since.is_some() { LAST_WORDS } else { self.limits.idle };
             tokio::select! {
@@ -200,7 +237,7 @@ impl Connections {
                         return;
                     }
                 }
-                () = self.closing.cancelled(), if closes_since.is_none() => {}
+                () = &mut closing, if closes_since.is_none() => {}
                 () = activity.gives_way() => return,
             }
             connection.as_mut().graceful_shutdown();
@@ -335,9 +372,18 @@ impl Drop for Turn {
 }
 
 /// The socket of a connection. Where the connection is cut, nothing is sent any more, and the kernel keeps nothing.
-struct Socket {
+pub(super) struct Socket {
     stream: TcpStream,
     activity: Arc<Activity>,
+}
+
+impl Socket {
+    /// What its client says first, which is still to be read; `None` where it says nothing any more.
+    pub(super) async fn first_byte(&self) -> io::Result<Option<u8>> {
+        let mut byte = [0];
+        let count = self.stream.peek(&mut byte).await?;
+        Ok((count > 0).then_some(byte[0]))
+    }
 }
 
 impl Drop for Socket {

@@ -2,11 +2,13 @@
 
 mod answer;
 mod connections;
+mod tls;
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 pub use connections::accept;
+pub use tls::Tls;
 
 /// What clients may take up.
 #[derive(Debug, Clone)]
@@ -15,7 +17,7 @@ pub struct Limits {
     pub connections: usize,
     /// Of these, from one address.
     pub connections_per_address: Option<NonZeroUsize>,
-    /// How long a connection may be without a request, and how long the headers of a request may take.
+    /// How long a connection may be without a request, and how long the headers of a request and a TLS handshake may take.
     pub idle: Duration,
     /// How long an answer may wait for a client that takes nothing of it.
     pub headway: Duration,

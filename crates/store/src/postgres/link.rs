@@ -17,12 +17,13 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout, timeout_at};
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::config::SslMode;
 use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, SimpleQueryMessage, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::servers::Servers;
 use crate::WAIT_LIMIT;
 use crate::error::{self, Error, Result};
 
@@ -32,7 +33,7 @@ const FAREWELL: Duration = Duration::from_millis(100);
 const CONNECTION_TROUBLE: &str = "08";
 
 /// The socket, with or without TLS, and the protocol on it.
-type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+pub(super) type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
 /// Why a question has no answer.
 #[derive(Debug)]
@@ -176,7 +177,7 @@ impl Link {
 
 /// Makes connections.
 pub(super) struct Connector {
-    config: Config,
+    servers: Servers,
     tls: MakeRustlsConnect,
 }
 
@@ -185,26 +186,22 @@ impl Connector {
         let (url, tls) = tls_of(url)?;
         let mut config: Config = url.parse().map_err(|error| Error::Configuration(error::told(&error)))?;
         config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
-        // A host that does not answer leaves the others time.
-        let hosts = config.get_hosts().len().max(config.get_hostaddrs().len()).max(1);
-        config.connect_timeout(WAIT_LIMIT / u32::try_from(hosts).unwrap_or(u32::MAX));
+        config.connect_timeout(WAIT_LIMIT);
         // A server that has vanished behind the network is noticed by the kernel, not by a user's patience.
         config.tcp_user_timeout(WAIT_LIMIT);
         config.keepalives_idle(Duration::from_secs(10));
         config.application_name("vestibule");
-        // What is read and what is written have to be of one server, whichever it is after a fail-over.
-        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         let tls = tls.map_or_else(|| tls_trusting(rustls::RootCertStore::empty()), Ok)?;
-        Ok(Self { config, tls: MakeRustlsConnect::new(tls) })
+        Ok(Self { servers: Servers::of(&config)?, tls: MakeRustlsConnect::new(tls) })
     }
 
     /// A connection, authenticated, by a moment.
     pub(super) fn connect(&self, until: Instant) -> Result<Link, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::System)?;
-        let connected = runtime.block_on(async { timeout_at(until, self.config.connect(self.tls.clone())).await });
+        let connected = runtime.block_on(async { timeout_at(until, self.servers.connect(&self.tls)).await });
         let failure = match connected {
             Ok(Ok((client, wire))) => return Ok(Link { client, wire, has_ended: false, is_lost: false, runtime }),
-            Ok(Err(error)) => Failure::Told(error),
+            Ok(Err(failure)) => failure,
             Err(_) => Failure::Silence,
         };
         // A name server that does not answer holds a thread of it, whose end is nobody's to wait for.
@@ -214,15 +211,19 @@ impl Connector {
 }
 
 /// Splits off the URL's TLS settings: `sslmode` (`require` and the two `verify-` modes ask for TLS with a verified
-/// certificate, whatever the mode's name) and `sslrootcert` (a PEM file trusted besides the system's authorities).
+/// certificate, whatever the mode's name) and `sslrootcert` (a PEM file trusted besides the system's authorities). And
+/// `target_session_attrs`, of which one is meant in any case: a server that takes writes.
 fn tls_of(url: &str) -> Result<(String, Option<rustls::ClientConfig>)> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let (mut wanted, mut root, mut rest) = (false, None, Vec::new());
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
             Some(("sslmode", "require" | "verify-ca" | "verify-full")) => wanted = true,
-            Some(("sslmode", "disable" | "allow" | "prefer")) => {}
+            Some(("sslmode", "disable" | "allow" | "prefer") | ("target_session_attrs", "read-write" | "primary" | "any")) => {}
             Some(("sslmode", other)) => return Err(Error::Configuration(format!("sslmode {other} is not known"))),
+            Some(("target_session_attrs", other)) => {
+                return Err(Error::Configuration(format!("target_session_attrs={other} is no good: it has to be one that takes writes")));
+            }
             Some(("sslrootcert", path)) => root = Some(path.to_owned()),
             _ => rest.push(pair),
         }

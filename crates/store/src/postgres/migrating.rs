@@ -1,0 +1,53 @@
+//! Bringing the schema to this program's version, while nodes of the version before go on with it.
+//!
+//! A migration takes tables for itself, one after another, and operations under way hold others: each may wait for the other.
+//! So it waits for a table a moment only, less than the server takes to look for such a knot (`deadlock_timeout`, 1 s) and far
+//! less than an operation's patience. Where that is not enough it is undone as a whole, and begun again after a pause.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_postgres::error::SqlState;
+
+use super::link::Link;
+use crate::error::{Result, told};
+
+/// Held while migrating, so that of several nodes starting at once one migrates and the others wait.
+const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
+/// How long that, and migrating, may take.
+const MIGRATION_LIMIT: Duration = Duration::from_hours(1);
+/// What a migration may take is not for the server to say, whatever the role's settings are.
+const PATIENT_SESSION: &str = "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
+/// But for the tables that others use.
+const BRIEFLY: &str = "set lock_timeout = '300ms'";
+/// Between two attempts at first, and then twice as long each time.
+const PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Brings the schema to the newest of these. Blocks.
+pub(super) fn migrate(link: &mut Link, migrations: &refinery::Runner) -> Result<()> {
+    let until = Instant::now() + MIGRATION_LIMIT;
+    link.run(until, PATIENT_SESSION)?;
+    link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
+    link.run(until, BRIEFLY)?;
+    let mut pause = PAUSE;
+    let outcome = loop {
+        let outcome = link.drive(until, async |client| migrations.run_async(client).await)?;
+        let Some(cause) = outcome.as_ref().err().and_then(others_are_at_it).filter(|_| Instant::now() + pause < until) else {
+            break outcome;
+        };
+        tracing::warn!(cause, milliseconds = pause.as_millis(), "a table is in use; the migration is begun again after a pause");
+        std::thread::sleep(pause);
+        pause = LONGEST_PAUSE.min(2 * pause);
+    };
+    link.run(until, &format!("select pg_advisory_unlock({MIGRATION_LOCK})"))?;
+    Ok(outcome.map(drop)?)
+}
+
+/// What the server says where a migration has failed for nothing but what others do at the moment.
+fn others_are_at_it(error: &refinery::Error) -> Option<String> {
+    let refinery::error::Kind::Connection(_, cause) = error.kind() else { return None };
+    let cause = cause.downcast_ref::<tokio_postgres::Error>()?;
+    let is_passing = [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(cause.code()?);
+    is_passing.then(|| told(cause))
+}

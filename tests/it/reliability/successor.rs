@@ -1,0 +1,164 @@
+//! A primary that is demoted, killed, frozen or lost with its machine while two nodes write: its standby takes over, nothing that
+//! was acknowledged is lost, nothing is done twice, and nobody restarts a node. Two real servers, Patroni and etcd.
+//! `VESTIBULE_FAILOVER_ROUNDS` says how often each happens in the long run.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::{Client, Process, number};
+use crate::support::patroni::Pair;
+
+/// For how long nothing may be acknowledged.
+const TARGET: Duration = Duration::from_secs(10);
+/// What an answer may take: the five seconds of the promise, and a half for a machine that has other things to do.
+const AT_THE_LATEST: Duration = Duration::from_millis(5_500);
+/// Load before and after.
+const CALM: Duration = Duration::from_secs(2);
+const CLIENTS_A_NODE: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The two change places, as asked.
+    SwitchOver,
+    /// `kill -9` for the server; the Patroni beside it notices.
+    Killed,
+    /// The machine stands still with its connections open, and goes on when the other has taken over.
+    Frozen,
+    /// `kill -9` for all that is on the machine; it is back when the other has taken over.
+    Lost,
+}
+
+/// Clients that write all the while, each name until it is answered, always with the same key.
+struct Load {
+    is_over: Arc<AtomicBool>,
+    writers: JoinSet<Vec<String>>,
+    acknowledged: Arc<Mutex<Vec<Instant>>>,
+}
+
+impl Load {
+    fn start(clients: &[Client]) -> Self {
+        let mut load = Self { is_over: Arc::default(), writers: JoinSet::new(), acknowledged: Arc::default() };
+        for writer in 0..clients.len() * CLIENTS_A_NODE {
+            let client = clients[writer % clients.len()].clone();
+            load.writers.spawn(write_on(client, writer, load.is_over.clone(), load.acknowledged.clone()));
+        }
+        load
+    }
+
+    /// The longest time without an acknowledged write since a moment, up to now.
+    fn longest_gap(&self, since: Instant) -> Duration {
+        let acknowledged = self.acknowledged.lock().unwrap();
+        let moments = [since].into_iter().chain(acknowledged.iter().copied().filter(|moment| *moment > since)).chain([Instant::now()]);
+        let moments: Vec<Instant> = moments.collect();
+        moments.windows(2).map(|pair| pair[1].saturating_duration_since(pair[0])).max().unwrap()
+    }
+
+    async fn end(self) -> Vec<String> {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.writers.join_all().await.concat()
+    }
+}
+
+async fn write_on(client: Client, writer: usize, is_over: Arc<AtomicBool>, acknowledged: Arc<Mutex<Vec<Instant>>>) -> Vec<String> {
+    let mut written = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        let (name, sent_first) = (format!("s{writer}-{}", written.len()), Instant::now());
+        loop {
+            let sent = Instant::now();
+            let heard = client.create(&name).await.expect("an answer in any case");
+            assert!(sent.elapsed() < AT_THE_LATEST, "{name}: {} after {:?}", heard.status, sent.elapsed());
+            if heard.status == 201 {
+                break;
+            }
+            assert!(heard.is_passing(), "{name}: {} {}", heard.status, heard.body);
+            assert!(sent_first.elapsed() < 6 * TARGET, "{name} is not answered");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        acknowledged.lock().unwrap().push(Instant::now());
+        written.push(name);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    written
+}
+
+/// Brings the primary to such an end, and waits until there are two again.
+async fn bring_about(end: End, pair: &mut Pair) {
+    let primary = pair.is_whole().await;
+    match end {
+        End::SwitchOver => pair.switch_over(primary).await,
+        End::Killed => pair.kill_server(primary),
+        End::Frozen => {
+            let frozen = pair.freeze(primary);
+            pair.has_left(primary).await;
+            tokio::time::sleep(CALM).await;
+            frozen.go_on();
+        }
+        End::Lost => {
+            pair.lose_machine(primary);
+            pair.has_left(primary).await;
+            tokio::time::sleep(CALM).await;
+            pair.bring_back(primary);
+        }
+    }
+    pair.has_left(primary).await;
+    assert_eq!(pair.is_whole().await, 1 - primary, "{end:?}");
+}
+
+async fn is_survived(ends: &[End]) {
+    let Some(mut pair) = Pair::start().await else { return };
+    let nodes = [Process::start(&pair.database_url), Process::start(&pair.database_url)];
+    let one = Client::of(&nodes[0]).await;
+    let two = Client { base: Arc::new(Mutex::new(nodes[1].base.clone())), ..one.clone() };
+    let load = Load::start(&[one.clone(), two.clone()]);
+    let mut gaps = Vec::new();
+    for end in ends {
+        tokio::time::sleep(CALM).await;
+        let before = Instant::now();
+        bring_about(*end, &mut pair).await;
+        tokio::time::sleep(CALM).await;
+        let gap = load.longest_gap(before);
+        eprintln!("{end:?}: {gap:.1?} without an acknowledged write");
+        gaps.push((*end, gap));
+    }
+    let acknowledged = load.end().await;
+    let mut lost_or_doubled = Vec::new();
+    for client in [&one, &two] {
+        let listed = client.get("/api/v1/portal-manuals").await.unwrap();
+        let mut found: HashMap<String, usize> = HashMap::new();
+        for row in listed.body["data"].as_array().unwrap() {
+            *found.entry(row["nickname"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
+        let lost = acknowledged.iter().filter(|name| !found.contains_key(*name)).count();
+        let doubled = found.values().filter(|count| **count > 1).count();
+        lost_or_doubled.push((lost, doubled));
+    }
+    let longest = gaps.iter().map(|(_, gap)| *gap).max().unwrap();
+    eprintln!(
+        "{} ends of a primary, {} writes acknowledged: at most {longest:.1?} without one, {} lost, {} doubled",
+        ends.len(),
+        acknowledged.len(),
+        lost_or_doubled[0].0,
+        lost_or_doubled[0].1,
+    );
+    assert_eq!(lost_or_doubled, [(0, 0); 2]);
+    assert!(longest <= TARGET, "{gaps:?}");
+    for node in &nodes {
+        node.assert_sound();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_standby_takes_over_and_nothing_is_lost() {
+    is_survived(&[End::SwitchOver, End::Killed]).await;
+}
+
+#[ignore = "minutes; `just failover`"]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_end_of_a_primary_is_survived() {
+    let rounds = number("VESTIBULE_FAILOVER_ROUNDS", 3);
+    is_survived(&[End::SwitchOver, End::Killed, End::Frozen, End::Lost].repeat(rounds)).await;
+}
