@@ -183,14 +183,13 @@ struct RefusalPage<'v> {
     text: &'static str,
     /// The interface's own words.
     said: &'v str,
-    retry_after: Option<u64>,
 }
 
 /// A page that says why there is nothing else to see.
 pub fn refusal(visit: &Visit, refusal: &Refusal) -> Response {
     let (title, text) = notice(refusal, visit.words);
     let said = if matches!(refusal.status, 400 | 403 | 409 | 422) { refusal.message.as_str() } else { "" };
-    let page = RefusalPage { frame: Frame::new(visit, title), text, said, retry_after: refusal.retry_after };
+    let page = RefusalPage { frame: Frame::new(visit, title), text, said };
     let mut response = reply::of(visit, refusal.status, &page);
     if let Some(seconds) = refusal.retry_after {
         response.headers_mut().insert(http::header::RETRY_AFTER, seconds.into());

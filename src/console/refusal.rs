@@ -8,16 +8,12 @@ use serde_json::Value;
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// What tells it apart.
-    pub code: String,
     /// What is said of it as a whole.
     pub message: String,
     /// What is wrong, field by field.
     pub issues: Vec<Issue>,
     /// How many issues there are besides.
     pub more: u64,
-    /// The machine key of a business reason.
-    pub key: Option<String>,
     /// Whole seconds to wait before trying again.
     pub retry_after: Option<u64>,
 }
@@ -49,11 +45,9 @@ impl Refusal {
         };
         Self {
             status,
-            code: text(&error["code"]),
             message: text(&error["message"]),
             issues: details["issues"].as_array().into_iter().flatten().map(issue).collect(),
             more: details["more"].as_u64().unwrap_or(0),
-            key: details["key"].as_str().map(str::to_owned),
             retry_after: None,
         }
     }
@@ -71,11 +65,6 @@ impl Refusal {
     /// That a form is none of the session's.
     pub fn foreign_form() -> Self {
         Self::from(&Error::forbidden("The form is none that this session was given."))
-    }
-
-    /// Whether what was sent is at fault, so that its form is shown again with what is wrong.
-    pub const fn is_about_what_was_sent(&self) -> bool {
-        matches!(self.status, 400 | 403 | 404 | 409 | 422)
     }
 }
 
@@ -102,7 +91,7 @@ mod tests {
         let refusal = Refusal::read(400, None, text);
         let path = ["data", "questions", "0", "kind"].map(str::to_owned).to_vec();
         assert_eq!(refusal.issues, [Issue { path, message: "is required".into() }]);
-        assert_eq!((refusal.code.as_str(), refusal.more, refusal.key.as_deref()), ("VALIDATION_ERROR", 3, Some("k")));
+        assert_eq!((refusal.message.as_str(), refusal.more), ("No.", 3));
         assert_eq!(Refusal::read(503, Some(1), "no json").status, 503);
     }
 }

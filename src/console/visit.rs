@@ -12,7 +12,7 @@ use engine::pipeline::Service;
 use form_urlencoded::Serializer;
 use http::HeaderMap;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::asking::{self, Answer};
@@ -221,11 +221,6 @@ impl Visit {
     pub fn key(&self, name: &str) -> String {
         let sent = self.sent("key").filter(|key| format::is_uuid(key)).map_or_else(|| self.new_key(), str::to_owned);
         format!("console:{sent}:{name}")
-    }
-
-    /// By what an update says what it was made against, where the form says so.
-    pub fn expected(&self) -> Value {
-        self.sent("updatedAt").filter(|text| !text.is_empty()).map_or(Value::Null, |text| json!(text))
     }
 }
 

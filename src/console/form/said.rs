@@ -36,6 +36,10 @@ pub fn brief(description: &str) -> String {
     let text = only_for(description).map_or(description, |(_, rest)| rest);
     let end = [". ", "; "].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
     let text = text[..end].trim_end_matches(['.', ';']);
+    // Of a text that is linked, what counts is which one it is.
+    let linked = links_text(description).and_then(|_| text.split_once("` translation")).map(|(_, rest)| rest);
+    let linked = linked.map(|rest| rest.trim_start_matches([':', ',', ' ']).trim_start_matches("to use as "));
+    let text = linked.unwrap_or(text);
     let text = text.strip_prefix("Id of ").or_else(|| text.strip_prefix("id of ")).unwrap_or(text);
     // A note such as (`listThings`) is for whoever asks the interface.
     let text = text.split(" (`").map(|part| part.split_once("`)").map_or(part, |(_, rest)| rest)).collect::<String>();
@@ -81,9 +85,11 @@ mod tests {
         for (description, expected) in [
             ("Whether guests may write to the host; `false` removes it. Default.", "Whether guests may write to the host."),
             ("For `a`: id of the payment account that charges (`listPaymentAccounts`). Null: x.", "The payment account that charges."),
+            ("For `a`: id of a `manual` translation, text below the heading. Null unlinks it.", "Text below the heading."),
+            ("Id of a `manual` translation to use as the title. Null unlinks it.", "The title."),
             ("", ""),
         ] {
-            assert_eq!(brief(description).replace("the payment", "the payment"), expected.to_owned(), "{description}");
+            assert_eq!(brief(description), expected, "{description}");
         }
     }
 }

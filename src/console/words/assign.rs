@@ -18,6 +18,5 @@ words! {
         assigned_only: "Assigned ones only", "Solo los asignados", "Seulement les affectés";
         show: "Show", "Mostrar", "Afficher";
         save: "Save these assignments", "Guardar estas asignaciones", "Enregistrer ces affectations";
-        assigned: "Assigned", "Asignado", "Affecté";
     }
 }

@@ -7,10 +7,10 @@ words! {
     pub struct Begin {
         waiting: "Waiting for you", "Le esperan", "En attente de vous";
         waiting_none: "Nobody waits for your decision.", "Nadie espera su decisión.", "Personne n’attend votre décision.";
-        waiting_all: "All {count} in review", "Los {count} en revisión", "Les {count} à vérifier";
+        waiting_all: "In review: {count}", "En revisión: {count}", "À vérifier : {count}";
         arrivals: "Arrivals today and tomorrow", "Llegadas de hoy y mañana", "Arrivées d’aujourd’hui et de demain";
         arrivals_none: "Nobody arrives today or tomorrow.", "Hoy y mañana no llega nadie.", "Personne n’arrive aujourd’hui ni demain.";
-        arrivals_all: "All {count} arrivals", "Las {count} llegadas", "Les {count} arrivées";
+        arrivals_all: "Arrivals: {count}", "Llegadas: {count}", "Arrivées : {count}";
         failing: "Deliveries that fail", "Entregas que fallan", "Envois qui échouent";
         failures: "{count} deliveries failed in a row", "{count} entregas fallidas seguidas", "{count} envois échoués d’affilée";
         disabled: "Switched off", "Desactivada", "Désactivé";

@@ -16,7 +16,6 @@ words! {
         required: "required", "obligatorio", "obligatoire";
         one_a_line: "One a line.", "Uno por línea.", "Un par ligne.";
         pair_a_line: "A line each: name = text.", "Una línea cada uno: nombre = texto.", "Une ligne chacun : nom = texte.";
-        only_for: "Only for {values}.", "Solo para {values}.", "Seulement pour {values}.";
         needs_permission: "To change it you need the permission {permission}.", "Para cambiarlo necesita el permiso {permission}.", "Pour le modifier, il faut l’autorisation {permission}.";
         more: "More settings", "Más ajustes", "Autres réglages";
         basics: "Basics", "Lo básico", "L’essentiel";
@@ -27,19 +26,13 @@ words! {
         mine: "Mine", "Lo mío", "Ma version";
         theirs: "Theirs: {value}", "Lo suyo: {value}", "L’autre : {value}";
         empty: "(empty)", "(vacío)", "(vide)";
-        changed_by_others: "Changed by somebody else meanwhile.", "Cambiado por otra persona mientras tanto.", "Modifié entre-temps par quelqu’un d’autre.";
         made_already: "Something was created from this form already. If you press the button again, there will be another one.", "Con este formulario ya se ha creado algo. Si pulsa de nuevo el botón, se creará otro.", "Quelque chose a déjà été créé avec ce formulaire. Si vous appuyez encore, il y en aura un autre.";
         try_later: "Nothing was saved. Try again in {seconds} s.", "No se ha guardado nada. Inténtelo dentro de {seconds} s.", "Rien n’est enregistré. Réessayez dans {seconds} s.";
-        unsaved: "There are changes that are not saved.", "Hay cambios sin guardar.", "Des modifications ne sont pas enregistrées.";
         text_in_english: "In English; its other languages are under Translations.", "En inglés; los demás idiomas están en Traducciones.", "En anglais ; les autres langues sont sous Traductions.";
         other_languages: "All languages", "Todos los idiomas", "Toutes les langues";
-        last_changed: "Last changed {moment}", "Último cambio: {moment}", "Dernière modification : {moment}";
         remove: "Remove", "Eliminar", "Supprimer";
-        add: "Add", "Añadir", "Ajouter";
         up: "Move up", "Subir", "Monter";
         down: "Move down", "Bajar", "Descendre";
         read_only: "You may look at this, and not change it.", "Puede verlo, pero no cambiarlo.", "Vous pouvez le consulter, sans le modifier.";
-        from: "From", "Desde", "De";
-        until: "Until", "Hasta", "Jusqu’à";
     }
 }

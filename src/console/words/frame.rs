@@ -5,7 +5,6 @@ use super::words;
 words! {
     /// What is said around every screen.
     pub struct Frame {
-        console: "Console", "Consola", "Console";
         skip: "Skip to the content", "Ir al contenido", "Aller au contenu";
         menu: "Menu", "Menú", "Menu";
         close: "Close", "Cerrar", "Fermer";
@@ -16,7 +15,6 @@ words! {
         home: "Home", "Inicio", "Accueil";
         welcome: "Welcome, {name}", "Hola, {name}", "Bonjour, {name}";
         welcome_text: "This is where {organization} sets up what its guests see.", "Aquí {organization} prepara lo que ven sus huéspedes.", "C’est ici que {organization} prépare ce que voient ses voyageurs.";
-        search: "Search", "Buscar", "Rechercher";
         search_all: "Search everything", "Buscar en todo", "Rechercher partout";
         sign_out: "Sign out", "Cerrar sesión", "Se déconnecter";
         signed_in_as: "Signed in as", "Sesión de", "Session de";
@@ -54,10 +52,8 @@ words! {
         refused: "This cannot be done", "Esto no se puede hacer", "C’est impossible";
         refused_text: "Nothing has been changed.", "No se ha cambiado nada.", "Rien n’a été modifié.";
         to_home: "To the beginning", "Al principio", "Au début";
-        try_again: "Try again", "Intentar de nuevo", "Réessayer";
         yes: "Yes", "Sí", "Oui";
         no: "No", "No", "Non";
-        cancel: "Cancel", "Cancelar", "Annuler";
         back: "Back", "Volver", "Retour";
     }
 }

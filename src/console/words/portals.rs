@@ -8,8 +8,6 @@ words! {
         portals: "Portals", "Portales", "Portails";
         portals_about: "A portal is what guests open on their phone: who they can reach, what they are asked, what they are offered.", "Un portal es lo que los huéspedes abren en el móvil: a quién pueden contactar, qué se les pide, qué se les ofrece.", "Un portail est ce que les voyageurs ouvrent sur leur téléphone : qui joindre, ce qu’on leur demande, ce qu’on leur propose.";
         new: "New portal", "Nuevo portal", "Nouveau portail";
-        name: "Name", "Nombre", "Nom";
-        email: "Contact", "Contacto", "Contact";
         default: "Default", "Predeterminado", "Par défaut";
         contact: "How guests reach you", "Cómo le contactan los huéspedes", "Comment les voyageurs vous joignent";
         precheckin: "Before arrival", "Antes de llegar", "Avant l’arrivée";

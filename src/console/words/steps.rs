@@ -50,6 +50,5 @@ words! {
         not_saved: "Not saved yet.", "Aún sin guardar.", "Pas encore enregistré.";
         theirs: "What is stored now. Saving again replaces it by yours.", "Lo que hay guardado ahora. Si guarda de nuevo, lo sustituye por lo suyo.", "Ce qui est enregistré maintenant. Enregistrer de nouveau le remplace par votre version.";
         take_theirs: "Take what is stored", "Quedarse con lo guardado", "Prendre ce qui est enregistré";
-        all_languages: "Other languages", "Otros idiomas", "Autres langues";
     }
 }

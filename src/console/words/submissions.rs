@@ -17,7 +17,6 @@ words! {
         which_flat: "Which flat do you mean?", "¿A qué alojamiento se refiere?", "De quel logement s’agit-il ?";
         show: "Show", "Mostrar", "Afficher";
         none: "Nobody waits here.", "Aquí no espera nadie.", "Personne n’attend ici.";
-        guest: "Guest", "Huésped", "Voyageur";
         unknown_guest: "Guest without a name", "Huésped sin nombre", "Voyageur sans nom";
         no_flat: "No flat yet", "Aún sin alojamiento", "Pas encore de logement";
         arrives: "Arrives {day}", "Llega el {day}", "Arrive le {day}";

@@ -23,13 +23,13 @@ async fn furnished(idp: &Idp) -> App {
     app
 }
 
-async fn speak(window: &Window, language: &str) {
+pub(super) async fn speak(window: &Window, language: &str) {
     window.devtools("Network.enable", json!({})).await;
     window.devtools("Network.setExtraHTTPHeaders", json!({ "headers": { "Accept-Language": language } })).await;
 }
 
 /// What is wrong with the page as it is, in every form that it takes.
-async fn judged(window: &Window, name: &str, found: &mut Vec<String>) {
+pub(super) async fn judged(window: &Window, name: &str, found: &mut Vec<String>) {
     for (device, size) in [("phone", PHONE), ("desktop", DESKTOP)] {
         window.resize(size).await;
         for scheme in ["light", "dark"] {
@@ -50,7 +50,7 @@ async fn judged(window: &Window, name: &str, found: &mut Vec<String>) {
     }
 }
 
-async fn press(window: &Window, selector: &str) {
+pub(super) async fn press(window: &Window, selector: &str) {
     let script = format!("document.querySelector('{selector}').click()");
     window.leaves(async { drop(window.run(&script).await) }).await;
 }

@@ -6,7 +6,7 @@ use reqwest::Method;
 
 use super::{Form, html, marta, plain, portal, read};
 use crate::console::page;
-use crate::people::{ada, link, signed_in};
+use crate::people::{ada, signed_in};
 use crate::support::{App, on_both};
 
 on_both! {
@@ -30,7 +30,6 @@ on_both! {
         Form::of(&filled, &path).done(&again, "saved").await;
         let portal = read(&api, &format!("/portals/{id}")).await;
         assert_eq!((portal["name"].as_str(), portal["supportNotes"].as_str()), (Some("Casa \"Verde\""), Some("a\nb")));
-        let _ = link;
     }
 
     async fn what_comes_from_elsewhere_is_not_kept(app: App) {

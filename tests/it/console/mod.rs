@@ -95,7 +95,8 @@ impl Form {
                 let text = behind.split("</textarea>").next().unwrap();
                 fields.push((name.clone(), plain(text.strip_prefix('\n').unwrap_or(text)).replace('\n', "\r\n")));
             } else if let (true, Some(name)) = (tag.starts_with("select"), &name) {
-                let options = behind.split("</select>").next().unwrap().split("<option ").skip(1).map(|option| option.split('>').next().unwrap());
+                let options =
+                    behind.split("</select>").next().unwrap().split("<option ").skip(1).map(|option| option.split('>').next().unwrap());
                 let options: Vec<&str> = options.collect();
                 let chosen = options.iter().find(|option| has(option, "selected")).or(options.first());
                 fields.extend(chosen.map(|option| (name.clone(), plain(&attribute(option, "value").unwrap_or_default()))));
@@ -169,7 +170,18 @@ fn has(tag: &str, name: &str) -> bool {
 /// A text without what HTML writes otherwise.
 pub fn plain(text: &str) -> String {
     let mut plain = text.to_owned();
-    for (written, meant) in [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#38;", "&"), ("&amp;", "&")] {
+    for (written, meant) in [
+        ("&#60;", "<"),
+        ("&#62;", ">"),
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#x27;", "'"),
+        ("&#38;", "&"),
+        ("&amp;", "&"),
+    ] {
         plain = plain.replace(written, meant);
     }
     plain
@@ -186,4 +198,3 @@ pub async fn portal(api: &Api, name: &str) -> (String, String) {
 pub async fn read(api: &Api, path: &str) -> Value {
     api.get(path).await.data()
 }
-

@@ -4,7 +4,7 @@ use engine::access::Permission;
 use serde_json::json;
 use strum::VariantArray;
 
-use super::{Form, page, portal};
+use super::{Form, page};
 use crate::people::{Browser, signed_in};
 use crate::support::{App, new_id, on_both};
 
@@ -23,9 +23,7 @@ on_both! {
         assert_eq!(may_read(&browser).await, 403);
         org.member(id, None, Permission::VARIANTS, false).await;
         assert_eq!(may_read(&browser).await, 200);
-        let path = format!("/platform/v1/organizations/{}", org.id);
-        let settings = json!({ "name": "Org", "isTwoFactorRequired": true });
-        app.platform().put(path.strip_prefix("/platform/v1").unwrap(), settings).await;
+        org.put("", json!({ "name": "Org", "isTwoFactorRequired": true })).await;
         assert_eq!(may_read(&browser).await, 303);
     }
 
@@ -60,6 +58,5 @@ on_both! {
         let same_key = theirs.with("key", form.value("key").unwrap()).with("name", "Second");
         same_key.done(&second, "created").await;
         assert_eq!(org.key().await.get("/portals").await.data().as_array().unwrap().len(), 2);
-        drop(portal);
     }
 }
