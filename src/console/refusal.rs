@@ -66,6 +66,11 @@ impl Refusal {
     pub fn foreign_form() -> Self {
         Self::from(&Error::forbidden("The form is none that this session was given."))
     }
+
+    /// Whether what was sent is at fault, so that its form is shown again with what is wrong.
+    pub const fn is_about_what_was_sent(&self) -> bool {
+        matches!(self.status, 400 | 403 | 404 | 409 | 422)
+    }
 }
 
 impl From<&Error> for Refusal {

@@ -28,7 +28,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
 
 use self::connection::{COMMIT, Connection};
-use self::link::{Connector, Failure, Link};
+use self::link::{Connector, Failure};
 use self::pool::Pool;
 use self::together::{Turn, Write, commit_together};
 use crate::error::{Error, Result};

@@ -55,5 +55,6 @@ words! {
         yes: "Yes", "Sí", "Oui";
         no: "No", "No", "Non";
         back: "Back", "Volver", "Retour";
+        cancel: "Cancel", "Cancelar", "Annuler";
     }
 }

@@ -81,7 +81,7 @@ impl Servers {
         let attempts = (0..count).map(|step| (first + step) % count).map(async |index| {
             let connecting = connect(&self.servers[index], tls);
             let connected = if count == 1 { Ok(connecting.await) } else { timeout(ATTEMPT_LIMIT, connecting).await };
-            Ok((index, connected.map_err(|_| Failure::Silence)?.map_err(Failure::Told)?))
+            Ok::<_, Failure>((index, connected.map_err(|_| Failure::Silence)?.map_err(Failure::Told)?))
         });
         let (index, connected) = first_of(attempts).await?;
         self.last.store(index, Ordering::Relaxed);
