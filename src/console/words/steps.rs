@@ -47,6 +47,7 @@ words! {
         add_question: "Add a question", "Añadir una pregunta", "Ajouter une question";
         asked_when: "Asked only after one of these answers", "Solo se pregunta tras una de estas respuestas", "Posée seulement après une de ces réponses";
         no_questions: "There are no questions yet.", "Todavía no hay preguntas.", "Il n’y a pas encore de questions.";
+        remove_about: "Removing a question takes what guests answered to it along, and the conditions that point at it; nothing goes before you save.", "Al eliminar una pregunta se va también lo que respondieron los huéspedes y las condiciones que la mencionan; nada se elimina hasta que guarde.", "Supprimer une question emporte ce que les voyageurs y ont répondu et les conditions qui la visent ; rien n’est supprimé avant l’enregistrement.";
         not_saved: "Not saved yet.", "Aún sin guardar.", "Pas encore enregistré.";
         theirs: "What is stored now. Saving again replaces it by yours.", "Lo que hay guardado ahora. Si guarda de nuevo, lo sustituye por lo suyo.", "Ce qui est enregistré maintenant. Enregistrer de nouveau le remplace par votre version.";
         take_theirs: "Take what is stored", "Quedarse con lo guardado", "Prendre ce qui est enregistré";

@@ -168,7 +168,10 @@ async fn the_script_makes_it_handier() {
         go(&format!("/brandings/{}", things.branding)).await;
         let picked = "const picker = document.querySelector('input[type=color]'); picker.value = '#112233'; picker.dispatchEvent(new Event('input')); return picker.nextElementSibling.value";
         assert_eq!(window.run(picked).await, json!("#112233"));
-        assert_eq!(window.complaints().await, [""; 0]);
+        let complaints: Vec<String> = window.complaints().await;
+        // Nobody has touched the page that was left with something typed.
+        let complaints: Vec<_> = complaints.iter().filter(|complaint| !complaint.contains("beforeunload")).collect();
+        assert!(complaints.is_empty(), "{complaints:?}");
     })
     .await;
 }
