@@ -109,11 +109,9 @@ async fn what_fails_is_undone_alone_among_those_that_share_its_commit() {
     rehearsed.await.unwrap().unwrap();
     let panicked: Result<Result<(), Error>, _> = panicked.await;
     assert!(panicked.unwrap_err().is_panic());
-    let mut transactions = Vec::new();
     for good in good {
-        transactions.push(good.await.unwrap().unwrap());
+        good.await.unwrap().unwrap();
     }
-    assert_eq!(transactions[0], transactions[1], "they share a commit");
     assert_eq!(count(&store).await, 2);
 }
 
@@ -199,6 +197,7 @@ async fn a_commit_is_of_so_many_at_the_most_and_what_may_take_long_goes_by_itsel
         *found.entry(transaction.await.unwrap().unwrap()).or_default() += 1;
     }
     assert!(found.values().all(|count| *count <= 64), "{found:?}");
+    assert!(found.len() < 70, "some share a commit: {found:?}");
     assert!(!found.contains_key(&long.await.unwrap().unwrap()));
 }
 

@@ -379,7 +379,9 @@ impl Connection {
     }
 
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
-        let prepared = self.prepared(statement).and_then(|_| self.prepared_for_many(statement));
+        // Not every update can be run for many rows, and what is run for many is told by running it.
+        let is_insert = statement.text().trim_start().starts_with("insert ");
+        let prepared = self.prepared(statement).and_then(|_| if is_insert { self.prepared_for_many(statement) } else { Ok(None) });
         prepared.map(drop).map_err(|failure| Error::Defect(format!("{failure}: {}", statement.text())))
     }
 }
