@@ -26,7 +26,7 @@ test:
 # Ten minutes of mixed load with memory printed, kills over ten thousand requests, slow bodies: what is too long for `test`.
 soak seconds="600" requests="10000":
     VESTIBULE_RELIABILITY_REQUESTS={{ requests }} cargo test --release --test it -- --nocapture reliability::kills
-    VESTIBULE_SOAK_SECONDS={{ seconds }} cargo test --release --test it -- --nocapture --ignored --exact reliability::slow_clients::bodies_that_come_byte_by_byte_are_not_waited_for reliability::soak::soak
+    VESTIBULE_SOAK_SECONDS={{ seconds }} cargo test --release --test it -- --nocapture --ignored --exact reliability::slow_clients::bodies_that_come_byte_by_byte_are_not_waited_for reliability::slow_clients::forms_that_come_byte_by_byte_are_not_waited_for reliability::soak::soak
 
 # A primary that is replaced, killed, frozen and lost with its machine while two nodes write: how long nothing is acknowledged, what is lost. Needs Debian's patroni and etcd-server.
 failover rounds="3":

@@ -78,6 +78,7 @@ pub fn sent<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::{StreamExt as _, stream};
     use http::HeaderValue;
     use proptest::prelude::*;
 
@@ -96,6 +97,23 @@ mod tests {
         assert!(read(kind, vec![b'a'; LIMIT]).await.is_some());
         assert_eq!(read(kind, vec![b'a'; LIMIT + 1]).await, None);
         assert_eq!(read(kind, b"a&".repeat(LIMIT / 2)).await.map(|fields| fields.len()), Some(MOST_FIELDS));
+    }
+
+    /// Whoever says nothing more, and whoever says a little more every second.
+    #[tokio::test(start_paused = true)]
+    async fn a_form_that_does_not_end_is_waited_for_until_its_deadline() {
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"))]);
+        let said = || Ok::<_, std::convert::Infallible>("form=x");
+        let silent = stream::once(async move { said() }).chain(stream::pending());
+        let slow = stream::unfold((), move |()| async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Some((said(), ()))
+        });
+        for body in [Body::from_stream(silent), Body::from_stream(slow)] {
+            let begun = tokio::time::Instant::now();
+            assert_eq!(read_form(&headers, body).await, None);
+            assert_eq!(begun.elapsed(), DEADLINE);
+        }
     }
 
     proptest! {

@@ -298,13 +298,17 @@ impl Address {
     }
 }
 
-/// What an ID token says, where it can be believed (Core 1.0, 3.1.3.7), and the access token beside it is its own (3.1.3.8).
+/// What an ID token says, where it can be believed (Core 1.0, 3.1.3.7), is for this client, and the access token beside it is its own
+/// (3.1.3.8).
 fn told(clock: &Clock, client: &Oidc, tokens: &CoreTokenResponse, nonce: &Nonce) -> Result<Told, ClaimsVerificationError> {
     let wrong = |what: &str| ClaimsVerificationError::Other(what.to_owned());
     let token = tokens.id_token().ok_or_else(|| wrong("there is none"))?;
     let now = || chrono::DateTime::from_timestamp_millis(clock.now().as_millisecond()).unwrap_or_default();
     let verifier = client.id_token_verifier().set_time_fn(now);
     let claims = token.claims(&verifier, nonce)?;
+    if claims.authorized_party().is_some_and(|party| party != client.client_id()) {
+        return Err(wrong("it is for another client"));
+    }
     if let Some(hash) = claims.access_token_hash() {
         let key = token.signing_key(&verifier).map_err(ClaimsVerificationError::SignatureVerification)?;
         let algorithm = token.signing_alg().map_err(ClaimsVerificationError::SignatureVerification)?;

@@ -6,6 +6,7 @@
 mod axe;
 mod casa;
 mod conduct;
+mod consent;
 mod console;
 mod driver;
 mod keyboard;

@@ -15,10 +15,11 @@ use crate::support::{App, Org, new_id};
 
 const DEADLINE: Duration = Duration::from_secs(240);
 
-/// A server with a provider, and a name that is long.
-async fn furnished(idp: &Idp) -> App {
+/// A server with a provider.
+pub(super) async fn furnished(idp: &Idp, more: &[&str]) -> App {
     let flags = idp.flags();
-    let app = App::on_sqlite(&flags.each_ref().map(String::as_str)).await;
+    let flags: Vec<&str> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    let app = App::on_sqlite(&flags).await;
     idp.goes_by(&app.clock);
     app
 }
@@ -50,9 +51,9 @@ pub(super) async fn judged(window: &Window, name: &str, found: &mut Vec<String>)
     }
 }
 
+/// Clicks on what leads to another page.
 pub(super) async fn press(window: &Window, selector: &str) {
-    let script = format!("document.querySelector('{selector}').click()");
-    window.leaves(async { drop(window.run(&script).await) }).await;
+    window.leaves(window.clicks(selector)).await;
 }
 
 /// The choice of organizations, of somebody whom the provider has let in; a browser of ours goes there, and the window shows what it got.
@@ -99,7 +100,7 @@ async fn nothing_is_wrong_with_them() {
     }
     browse(DEADLINE, async |window| {
         let idp = Idp::start().await;
-        let app = furnished(&idp).await;
+        let app = furnished(&idp, &[]).await;
         let org = app.org().await;
         let long = "Apartamentos Turísticos del Eixample y de la Barceloneta, Sociedad Limitada Unipersonal";
         let other = app.org_with(json!({ "name": long })).await;

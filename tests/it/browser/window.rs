@@ -48,6 +48,8 @@ impl Window {
             "--lang=en-US",
         ];
         let capabilities = json!({
+            // Of apps on this machine, whose authority is made for the test.
+            "acceptInsecureCerts": true,
             "timeouts": { "pageLoad": patience, "script": patience },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
             "goog:chromeOptions": { "args": flags },
@@ -157,6 +159,13 @@ impl Window {
             passed.push(focused["is"].clone());
         }
         panic!("no {what} is reached by Tab at {}, but {passed:?}", self.path().await);
+    }
+
+    /// A click, as a person makes it, on what a selector finds first.
+    pub async fn clicks(&self, selector: &str) {
+        let element = self.command(Method::POST, "/element", json!({ "using": "css selector", "value": selector })).await;
+        let id = element.as_object().unwrap().values().next().unwrap().as_str().unwrap();
+        self.command(Method::POST, &format!("/element/{id}/click"), json!({})).await;
     }
 
     /// Two clicks in quick succession on what a selector finds first.

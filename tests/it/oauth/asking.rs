@@ -3,8 +3,8 @@
 use reqwest::Method;
 use serde_json::json;
 
-use super::{CHALLENGE, Pairs, REDIRECT, Scene, ask, encoded, leads_to, pairs, query, register, with};
-use crate::people::{Browser, html};
+use super::{CHALLENGE, Pairs, REDIRECT, Scene, ask, encoded, form, leads_to, pairs, query, register, with};
+use crate::people::{Browser, html, path_of};
 use crate::support::{Answer, App, on_both};
 
 /// What a browser is answered that comes with a query.
@@ -111,6 +111,24 @@ on_both! {
         assert_eq!(page.status, 200);
         let head = scene.browser.send(scene.browser.request(Method::HEAD, &return_to)).await;
         assert_eq!((head.status, head.body), (200, json!("")));
+    }
+
+    async fn however_much_an_app_has_to_say_who_signs_in_comes_back_to_it(app: App) {
+        let scene = Scene::build(&app).await;
+        let long = with(scene.ask(), "state", &"abcdefghijklmn+/".repeat(256));
+        let stranger = Browser::new(&app);
+        let answer = come(&stranger, &encoded(&long)).await;
+        let query_ = answer.header("location").unwrap().split_once('?').unwrap().1.to_owned();
+        let (name, return_to) = form_urlencoded::parse(query_.as_bytes()).next().unwrap();
+        assert_eq!((&*name, return_to.len() > 3_000), ("return_to", true));
+        let path = scene.org.path(&format!("/members/{}/sign-in-links", scene.member));
+        let link = app.platform().post(&path, json!({ "returnTo": return_to })).await.data();
+        assert_eq!(stranger.sign_in(&path_of(&link)).await, return_to);
+        let page = html(&stranger.get(&return_to).await);
+        assert_eq!(form(&page, "deny").iter().find(|(name, _)| name == "state").unwrap().1.len(), 4_096);
+        // What cannot come back is told, and not forgotten on the way.
+        told(&come(&Browser::new(&app), &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await);
+        assert_eq!(come(&scene.browser, &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await.status, 200);
     }
 
     async fn an_app_that_came_by_itself_sends_nobody_anywhere_unasked(app: App) {

@@ -6,10 +6,11 @@ mod codes;
 mod connections;
 mod consent;
 mod documents;
+mod kills;
 mod metadata;
 mod nodes;
 mod refreshing;
-mod site;
+pub mod site;
 mod standing;
 mod sweeping;
 

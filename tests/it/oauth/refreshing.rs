@@ -53,7 +53,42 @@ on_both! {
         assert_ne!(one.refresh, other.refresh);
         for tokens in [&one, &other] {
             scene.api(tokens).get("/portals").await.data();
-            Tokens::of(&scene.refresh(&tokens.refresh).await);
+        }
+        Tokens::of(&scene.refresh(&one.refresh).await);
+    }
+
+    async fn of_two_heirs_the_one_that_is_used_goes_on_alone(app: App) {
+        for is_first_used in [true, false] {
+            let scene = Scene::build(&app).await;
+            let first = scene.tokens(&scene.ask_for_api()).await;
+            let pair = [Tokens::of(&scene.refresh(&first.refresh).await), Tokens::of(&scene.refresh(&first.refresh).await)];
+            let [used, other] = if is_first_used { [&pair[0], &pair[1]] } else { [&pair[1], &pair[0]] };
+            let mut latest = Tokens::of(&scene.refresh(&used.refresh).await);
+            // An answer may be lost again, and the one before answers for its minute.
+            latest = Tokens::of(&scene.refresh(&latest.refresh).await);
+            Tokens::of(&scene.refresh(&used.refresh).await);
+            Tokens::of(&scene.refresh(&first.refresh).await);
+            latest = Tokens::of(&scene.refresh(&latest.refresh).await);
+            for _ in 0..3 {
+                app.clock.advance(DAY);
+                latest = Tokens::of(&scene.refresh(&latest.refresh).await);
+            }
+            // Whoever has the other has been given what was meant for somebody else.
+            refused(&scene.refresh(&other.refresh).await, 400, "invalid_grant");
+            scene.api(&latest).get("/portals").await.error(401);
+            refused(&scene.refresh(&latest.refresh).await, 400, "invalid_grant");
+        }
+    }
+
+    async fn the_other_heir_has_no_minute(app: App) {
+        let scene = Scene::build(&app).await;
+        let first = scene.tokens(&scene.ask_for_api()).await;
+        let [used, other] = [Tokens::of(&scene.refresh(&first.refresh).await), Tokens::of(&scene.refresh(&first.refresh).await)];
+        let third = Tokens::of(&scene.refresh(&used.refresh).await);
+        refused(&scene.refresh(&other.refresh).await, 400, "invalid_grant");
+        for tokens in [&used, &other, &third] {
+            scene.api(tokens).get("/portals").await.error(401);
+            refused(&scene.refresh(&tokens.refresh).await, 400, "invalid_grant");
         }
     }
 

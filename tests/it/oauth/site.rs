@@ -92,7 +92,7 @@ impl Site {
                                 is_heard = stream.write_all(&[b' '; 16_384]).await.is_ok();
                             }
                         }
-                        None => drop(stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").await),
+                        None => drop(stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 7\r\n\r\nnothing").await),
                     }
                     stream.shutdown().await.ok();
                 });

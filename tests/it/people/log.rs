@@ -59,6 +59,10 @@ async fn who_comes_in_and_who_does_not_is_written_down_without_a_secret() {
     let said = line(&node, &barred, "the member is not active").await;
     assert!(said.contains(&organization.to_string()), "{said}");
 
+    let out = browser.get("/sign-in").await;
+    let said = line(&node, &out, "the member is not active").await;
+    assert!(said.contains(&organization.to_string()), "{said}");
+
     let late = late.split_once('=').unwrap().1;
     for secret in [&ticket, &form, &forms, &session, late, "ada@example.com", "Ada"] {
         assert_eq!(node.lines(secret), [""; 0]);

@@ -95,7 +95,7 @@ impl Browser {
     }
 
     /// Opens a link and presses its button; where that leads.
-    async fn sign_in(&self, link: &str) -> String {
+    pub async fn sign_in(&self, link: &str) -> String {
         let page = self.page(link).await;
         let answer = self.post("/sign-in", &[("form", &field(&page, "form")), ("ticket", &field(&page, "ticket"))]).await;
         assert_eq!(answer.status, 303, "{}", answer.body);
@@ -170,7 +170,8 @@ pub async fn link(org: &Org<'_>, id: Uuid) -> String {
     path_of(&link_for(org, id, json!({})).await.data())
 }
 
-fn path_of(link: &Value) -> String {
+/// The path of a link that was made.
+pub fn path_of(link: &Value) -> String {
     let url = link["url"].as_str().unwrap();
     url[url.find("/sign-in").unwrap()..].to_owned()
 }

@@ -2,9 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
-use super::idp::{Idp, Manner, Signed};
+use super::idp::{CLIENT_ID, Idp, Manner, Signed};
 use super::{Browser, ada, field, fields, html, member};
 use crate::support::{Answer, App, new_id};
 
@@ -175,6 +178,9 @@ async fn an_id_token_that_is_wrong_is_not_believed() {
         json!({ "exp": null }),
         json!({ "exp": "tomorrow" }),
         json!({ "email_verified": { "no": "boolean" } }),
+        json!({ "azp": "another" }),
+        json!({ "at_hash": "" }),
+        json!({ "at_hash": at_hash("another") }),
     ] {
         idp.claims(claims.clone());
         let answer = through(&browser, &idp).await;
@@ -191,6 +197,79 @@ async fn an_id_token_that_is_wrong_is_not_believed() {
     assert!(!browser.is_signed_in().await);
     idp.signs(Signed::Rsa);
     assert_eq!(through(&browser, &idp).await.status, 303);
+}
+
+/// The hash of an access token beside an ID token that is signed by RS256 (Core 1.0, 3.1.3.6).
+fn at_hash(token: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(&Sha256::digest(token)[..16])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_id_token_need_not_say_is_right_where_it_says_it() {
+    let (idp, app) = alone().await;
+    ada(&app.org().await).await;
+    idp.claims(json!({ "azp": CLIENT_ID, "at_hash": at_hash("at"), "aud": [CLIENT_ID] }));
+    assert_eq!(through(&Browser::new(&app), &idp).await.status, 303);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_id_token_does_not_say_of_an_address_is_asked_for() {
+    let (idp, app) = alone().await;
+    ada(&app.org().await).await;
+    let silent = json!({ "email": null, "email_verified": null });
+    idp.claims(silent.clone());
+    refused(&through(&Browser::new(&app), &idp).await, 403, "not confirmed");
+    app.clock.advance(Duration::from_secs(301));
+    idp.says_besides(Manner::Proper);
+    for claims in [silent.clone(), json!({ "email": null }), json!({ "email_verified": null })] {
+        idp.claims(claims.clone());
+        idp.asked();
+        assert_eq!(through(&Browser::new(&app), &idp).await.status, 303, "{claims}");
+        assert_eq!(idp.asked().last().unwrap(), "userinfo");
+    }
+    // What the ID token says is said.
+    idp.claims(json!({ "email_verified": false }));
+    idp.asked();
+    refused(&through(&Browser::new(&app), &idp).await, 403, "not confirmed");
+    assert_eq!(idp.asked(), ["token"]);
+    idp.claims(silent);
+    let says = |said: serde_json::Value| Manner::Says(200, said.to_string());
+    for (said, status, told) in [
+        (says(json!({ "sub": "another", "email": "ada@example.com", "email_verified": true })), 502, "Sign-in is not available"),
+        (says(json!({ "email": "ada@example.com", "email_verified": true })), 502, "Sign-in is not available"),
+        (says(json!({ "sub": "ada", "email": "ada@example.com", "email_verified": false })), 403, "not confirmed"),
+        (says(json!({ "sub": "ada", "email": "ada@example.com" })), 403, "not confirmed"),
+        (says(json!({ "sub": "ada", "email_verified": true })), 403, "not confirmed"),
+        (says(json!([])), 502, "Sign-in is not available"),
+        (Manner::Says(401, "{}".into()), 502, "Sign-in is not available"),
+        (Manner::Huge, 502, "Sign-in is not available"),
+        (Manner::Away, 502, "Sign-in is not available"),
+    ] {
+        idp.says_besides(said.clone());
+        let answer = through(&Browser::new(&app), &idp).await;
+        assert!(answer.status == status || (status == 502 && answer.status == 403), "{said:?}: {}", answer.status);
+        refused(&answer, answer.status, told);
+    }
+    idp.says_of_itself(json!({ "userinfo_endpoint": "http://evil.example/userinfo" }));
+    app.clock.advance(Duration::from_secs(301));
+    refused(&through(&Browser::new(&app), &idp).await, 502, "Sign-in is not available");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_way_back_is_kept_beside_the_sign_in() {
+    let (idp, app) = alone().await;
+    ada(&app.org().await).await;
+    let browser = Browser::new(&app);
+    for length in [8_000, 3_000, 2_600, 5_400, 20] {
+        let there = format!("/console?x={}", "%C3%A9".repeat(length))[..length].trim_end_matches(['%', 'C', '3', 'A']).to_owned();
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("return_to", &there).finish();
+        let back = way_back(&browser, &idp, &format!("/sign-in/provider?{query}")).await;
+        let answer = browser.get(&callback(&back)).await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some(there.as_str())));
+        for part in ["", "_2", "_3"] {
+            assert_eq!(browser.cookie(&format!("vestibule_provider{part}")), None);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

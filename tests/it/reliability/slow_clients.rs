@@ -68,3 +68,15 @@ async fn bodies_that_come_byte_by_byte_are_not_waited_for() {
     };
     slow_clients_end(beginning, b" ", 29, 34).await;
 }
+
+/// The same of a form, of whoever it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "waits for the thirty seconds that a form may take; `just soak` runs it"]
+async fn forms_that_come_byte_by_byte_are_not_waited_for() {
+    let beginning = |path: &str| {
+        format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: 60000\r\n\r\n")
+    };
+    for path in ["/oauth/token", "/sign-in"] {
+        slow_clients_end(|_| beginning(path), b"x", 29, 34).await;
+    }
+}

@@ -49,6 +49,12 @@ impl Node {
         Self { process, base, log, http: Client::new() }
     }
 
+    /// `kill -9`, and the end of it.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
     pub fn api(&self, token: &str) -> Api {
         Api { http: self.http.clone(), base: format!("{}/api/v1", self.base), token: Some(token.into()) }
     }

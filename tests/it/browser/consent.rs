@@ -1,0 +1,215 @@
+//! The page that asks a member whether an app may come in, as a browser shows it, and where it leads by clicks (contract: People: OAuth
+//! 2.1).
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use reqwest::Method;
+use serde_json::json;
+use tokio::net::TcpListener;
+use uuid::Uuid;
+
+use super::axe;
+use super::driver::browse;
+use super::people::{furnished, judged, press, speak};
+use super::window::Window;
+use crate::oauth::site::{Page, Site};
+use crate::oauth::{ask, encoded, query, register, with};
+use crate::people::idp::Idp;
+use crate::people::{ada, link_for, member};
+use crate::support::{App, Org, new_id};
+
+const DEADLINE: Duration = Duration::from_secs(240);
+/// How long a browser may take to get somewhere.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An app on the member's machine, at one of its addresses; nothing where the machine has no such address.
+async fn local(host: &str) -> Option<String> {
+    let listener = TcpListener::bind((host.trim_matches(['[', ']']), 0)).await.ok()?;
+    let base = format!("http://{host}:{}", listener.local_addr().unwrap().port());
+    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(|| async { "arrived" })).await });
+    Some(base)
+}
+
+/// Signs a member in by clicks, on the way to a path.
+async fn sign_in(window: &Window, org: &Org<'_>, id: Uuid, return_to: &str) {
+    let link = link_for(org, id, json!({ "returnTo": return_to })).await.data();
+    window.go(link["url"].as_str().unwrap()).await;
+    press(window, "main button").await;
+}
+
+/// Checks that the browser has come to an app, and what it has brought along.
+async fn arrives(window: &Window, redirect: &str, name: &str) {
+    let begun = Instant::now();
+    let mut seen = Vec::new();
+    let there = loop {
+        seen.extend(window.requests().await);
+        if let Some(there) = seen.iter().find(|address| address.starts_with(&format!("{redirect}?"))) {
+            break there.clone();
+        }
+        assert!(begun.elapsed() < PATIENCE, "{redirect}: {seen:?} {:?}", window.complaints().await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let there = there.parse().unwrap();
+    assert!(query(&there, name).is_some() && query(&there, "state").as_deref() == Some("s p&=é"), "{there}");
+    let complaints: Vec<_> = window.complaints().await.into_iter().filter(|complaint| !complaint.contains("Failed to load")).collect();
+    assert_eq!(complaints, [""; 0], "{redirect}");
+    if redirect.starts_with("http") {
+        let script = format!("return location.href.startsWith('{redirect}?')");
+        window.until("the app", &script).await;
+    }
+}
+
+/// Each in a window of its own: the question whether to open an app stays on one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_word_reaches_the_app_wherever_it_is() {
+    let app = App::on_sqlite(&[]).await;
+    let org = app.org().await;
+    let (id, site) = (ada(&org).await, Site::start().await);
+    let mut redirects = vec![format!("{}/cb", site.base), "com.example.app:/cb".into(), "com.example.app://cb/there".into()];
+    for host in ["127.0.0.1", "localhost", "[::1]"] {
+        redirects.extend(local(host).await.map(|base| format!("{base}/cb")));
+    }
+    for redirect in &redirects {
+        let client = new_id();
+        let named = json!({ "name": "Notes", "redirectUris": [redirect] });
+        app.platform().ok(Method::PUT, &format!("/oauth-apps/{client}"), Some(named)).await;
+        let asked = format!("/oauth/authorize?{}", encoded(&ask(&client.to_string(), redirect)));
+        for (decision, name) in [("approve", "code"), ("deny", "error")] {
+            browse(DEADLINE, async |window| {
+                sign_in(window, &org, id, &asked).await;
+                window.requests().await;
+                window.clicks(&format!("button[value={decision}]")).await;
+                arrives(window, redirect, name).await;
+            })
+            .await;
+        }
+    }
+}
+
+/// A browser that the policy of a page keeps from going on says so: what the tests here look for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_lets_a_form_lead_nowhere_else_is_noticed() {
+    browse(DEADLINE, async |window| {
+        let elsewhere = local("127.0.0.1").await.unwrap();
+        let there = Arc::new(Mutex::new(String::new()));
+        let shared = there.clone();
+        let page = Router::new().fallback(move |method: Method| async move {
+            if method == Method::POST {
+                return http::Response::builder()
+                    .status(303)
+                    .header("location", shared.lock().unwrap().clone())
+                    .body(String::new())
+                    .unwrap();
+            }
+            let html =
+                http::Response::builder().header("content-type", "text/html").header("content-security-policy", "form-action 'self'");
+            html.body("<form method=post><button>Go</button></form>".to_owned()).unwrap()
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, page).await });
+        for redirect in [format!("{elsewhere}/cb"), "com.example.app:/cb".to_owned()] {
+            there.lock().unwrap().clone_from(&redirect);
+            window.go(&base).await;
+            window.complaints().await;
+            window.run("document.querySelector('button').click()").await;
+            let begun = Instant::now();
+            while !window.complaints().await.iter().any(|complaint| complaint.contains("form-action")) {
+                assert!(begun.elapsed() < PATIENCE, "{redirect}");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_wrong_reaches_the_app_behind_the_sign_in() {
+    let app = App::on_sqlite(&[]).await;
+    let org = app.org().await;
+    let id = ada(&org).await;
+    let mut redirects = vec!["com.example.app:/cb".to_owned()];
+    for host in ["127.0.0.1", "[::1]"] {
+        redirects.extend(local(host).await.map(|base| format!("{base}/cb")));
+    }
+    for redirect in &redirects {
+        let client = register(&app, json!({ "redirect_uris": [redirect], "token_endpoint_auth_method": "none" })).await;
+        let wrong = with(ask(client.body["client_id"].as_str().unwrap(), redirect), "scope", "everything");
+        let link = link_for(&org, id, json!({ "returnTo": format!("/oauth/authorize?{}", encoded(&wrong)) })).await.data();
+        browse(DEADLINE, async |window| {
+            window.go(link["url"].as_str().unwrap()).await;
+            window.requests().await;
+            window.clicks("main button").await;
+            arrives(window, redirect, "error").await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_signed_in_no_longer_is_sent_to_sign_in() {
+    browse(DEADLINE, async |window| {
+        let platform = local("127.0.0.1").await.unwrap();
+        let app = App::on_sqlite(&[&format!("--sign-in-url={platform}/enter")]).await;
+        let org = app.org().await;
+        let id = ada(&org).await;
+        let asked = encoded(&ask(&org.oauth_app.to_string(), crate::oauth::REDIRECT));
+        sign_in(window, &org, id, &format!("/oauth/authorize?{asked}")).await;
+        window.devtools("Network.clearBrowserCookies", json!({})).await;
+        press(window, "button[value=approve]").await;
+        let at = window.path().await;
+        assert!(at.starts_with("/enter?return_to=%2Foauth%2Fauthorize%3F"), "{at}");
+    })
+    .await;
+}
+
+async fn scenes(window: &Window, org: &Org<'_>, (id, poor): (Uuid, Uuid), site: &Site, language: &str, found: &mut Vec<String>) {
+    let (app, name) = (org.app, |scene: &str| format!("{scene}-{language}"));
+    let redirect = "http://127.0.0.1:49152/cb";
+    let named = json!({ "client_name": "A notebook with rather a long name, for everything", "redirect_uris": [redirect] });
+    let registered = register(app, named).await.body["client_id"].as_str().unwrap().to_owned();
+    let asked = |client: &str| format!("/oauth/authorize?{}", encoded(&ask(client, redirect)));
+    sign_in(window, org, id, &asked(&registered)).await;
+    judged(window, &name("registered"), found).await;
+    let document = format!("{}/client.json", site.base);
+    site.put("/client.json", Page::json(&json!({ "client_id": document, "client_name": "Notes", "redirect_uris": [redirect] })));
+    for (scene, path) in [
+        ("described", asked(&document)),
+        ("unknown", asked(&new_id().to_string())),
+        ("bad-document", asked(&format!("{}/nothing.json", site.base))),
+        ("bad-redirect", format!("/oauth/authorize?{}", encoded(&ask(&registered, "https://evil.example/cb")))),
+    ] {
+        window.go(&format!("{}{path}", app.base)).await;
+        judged(window, &name(scene), found).await;
+    }
+    sign_in(window, org, poor, &asked(&registered)).await;
+    judged(window, &name("nothing-to-give"), found).await;
+    window.devtools("Network.clearBrowserCookies", json!({})).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_wrong_with_the_pages() {
+    if !axe::is_there() {
+        return;
+    }
+    browse(DEADLINE, async |window| {
+        let (idp, site) = (Idp::start().await, Site::start().await);
+        let flags = site.flags();
+        let app = furnished(&idp, &[&flags[0], &flags[1]]).await;
+        let org = app.org().await;
+        let (id, poor) = (ada(&org).await, new_id());
+        let mut nobody = member("eve@example.com");
+        nobody["permissions"] = json!([]);
+        org.put(&format!("/members/{poor}"), nobody).await;
+        axe::install(window).await;
+        let mut found = Vec::new();
+        for language in ["en", "es", "fr"] {
+            speak(window, language).await;
+            scenes(window, &org, (id, poor), &site, language, &mut found).await;
+        }
+        assert!(found.is_empty(), "{}", found.join("\n"));
+    })
+    .await;
+}
