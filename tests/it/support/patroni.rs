@@ -219,7 +219,10 @@ fn signal(signal: &str, processes: &[u32]) {
 fn start_etcd(directory: &Path, clients: u16, peers: u16) -> Child {
     let [clients, peers] = [clients, peers].map(|port| format!("http://127.0.0.1:{port}"));
     let mut command = Command::new("/usr/bin/etcd");
-    command.args(["--name", "only", "--log-level", "error", "--unsafe-no-fsync", "--enable-v2"]).arg("--data-dir").arg(directory.join("etcd"));
+    command
+        .args(["--name", "only", "--log-level", "error", "--unsafe-no-fsync", "--enable-v2"])
+        .arg("--data-dir")
+        .arg(directory.join("etcd"));
     command.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients, "--listen-peer-urls", &peers]);
     command.args(["--initial-advertise-peer-urls", &peers, "--initial-cluster", &format!("only={peers}")]);
     let log = File::create(directory.join("etcd.log")).unwrap();
