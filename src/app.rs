@@ -9,7 +9,9 @@ use engine::pipeline::Service;
 use engine::surface::Others;
 use serde_json::Value;
 
-use crate::{console, events, guest, guides, manuals, oauth, page, people, platform, portals, precheck, records, scopes, search, translations};
+use crate::{
+    console, events, guest, guides, manuals, oauth, page, people, platform, portals, precheck, records, scopes, search, translations,
+};
 
 /// The chapters, in the order of the document: what integrators ask for first stands first.
 static CHAPTERS: [&Chapter; 14] = [

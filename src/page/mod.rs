@@ -40,8 +40,8 @@ mod uploads;
 mod visit;
 mod wallet;
 
-use engine::chapter::Chapter;
 pub use dates::{Dates, in_language as dates_in};
+use engine::chapter::Chapter;
 pub use frame::icon;
 pub use memory::Pages;
 pub use theme::contrast;
