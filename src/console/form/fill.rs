@@ -132,7 +132,7 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
 /// How many rows of a list of objects a form has.
 pub fn rows(name: &str, fields: &Fields) -> usize {
     let number = |field: &str| field.strip_prefix(name)?.strip_prefix('.')?.split('.').next()?.parse::<usize>().ok();
-    fields.iter().filter_map(|(field, _)| number(field)).max().map_or(0, |last| (last + 1).min(MOST_ROWS))
+    fields.iter().filter_map(|(field, _)| number(field)).max().map_or(0, |last| last.saturating_add(1).min(MOST_ROWS))
 }
 
 /// Whether a switch is a box to tick: one that has but two states, and is shown as it stands.
