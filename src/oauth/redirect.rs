@@ -180,7 +180,8 @@ mod tests {
             ("https://app.example/cb", "app.example", "https://app.example", false),
             ("https://app.example:8443/cb?x=1", "app.example:8443", "https://app.example:8443", false),
             ("http://127.0.0.1:49152/cb", "127.0.0.1:49152", "http://127.0.0.1:49152", true),
-            ("http://[::1]:3000/", "[::1]:3000", "http://[::1]:3000", true),
+            ("http://[::1]:3000/", "[::1]:3000", "http://*:3000", true),
+            ("https://[2001:db8::1]/cb", "[2001:db8::1]", "https://*", false),
             ("com.example.app:/cb", "com.example.app", "com.example.app:", true),
             ("com.example.app://x/cb", "com.example.app", "com.example.app:", true),
         ] {

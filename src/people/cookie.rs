@@ -27,6 +27,8 @@ const LONGEST: usize = 4_096;
 const PART: usize = 3_600;
 /// The cookies that such a value is kept in.
 const PARTS: usize = 3;
+// The longest path to come back to has room there, in base64, beside a secret and what parts them.
+const _: () = assert!(43 + 1 + super::return_path::LONGEST.div_ceil(3) * 4 <= PART * PARTS);
 
 impl Cookie {
     /// What it is called.
@@ -127,12 +129,6 @@ mod tests {
     fn what_neighbours_put_beside_it_does_no_harm() {
         let line = HeaderValue::from_bytes(b"theirs=\xff\xc3; vestibule_session=x; other=\xe9").unwrap();
         assert_eq!(only(&HeaderMap::from_iter([(COOKIE, line)]), "vestibule_session").as_deref(), Some("x"));
-    }
-
-    /// The longest path to come back to, in base64, beside a secret and what parts them.
-    #[test]
-    fn the_longest_way_back_has_room() {
-        assert!(43 + 1 + super::super::return_path::LONGEST.div_ceil(3) * 4 <= PART * PARTS);
     }
 
     proptest! {

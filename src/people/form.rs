@@ -112,7 +112,8 @@ mod tests {
         for body in [Body::from_stream(silent), Body::from_stream(slow)] {
             let begun = tokio::time::Instant::now();
             assert_eq!(read_form(&headers, body).await, None);
-            assert_eq!(begun.elapsed(), DEADLINE);
+            // A timer may be late by a tick.
+            assert!((DEADLINE..DEADLINE + Duration::from_secs(1)).contains(&begun.elapsed()), "{:?}", begun.elapsed());
         }
     }
 
