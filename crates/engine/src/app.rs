@@ -75,11 +75,14 @@ pub struct Named {
     pub is_always: bool,
 }
 
+/// Finds who comes with tokens of links, by token.
+pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<String, Identified>>;
+
 /// Finds whose token stands in the path of a guest's request.
 #[derive(Clone, Copy)]
 pub struct Link {
     /// Who comes with some tokens, by token, as far as anybody does.
-    pub find: fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<String, Identified>>,
+    pub find: FindLinked,
     /// What is not found where nobody does.
     pub what: &'static str,
 }

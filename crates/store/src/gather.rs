@@ -94,7 +94,9 @@ impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> Inner<K, V, E> {
             for (key, answers) in answers {
                 let answer = found.as_ref().map(|found| found.get(&key).cloned()).map_err(Clone::clone);
                 // A caller that has gone needs no answer.
-                answers.into_iter().for_each(|sender| drop(sender.send(answer.clone())));
+                for sender in answers {
+                    drop(sender.send(answer.clone()));
+                }
             }
         }
     }

@@ -227,7 +227,7 @@ impl Inner {
             Ok(Ok(_)) if !connection.has_spoken() => {
                 let heard = connection.say(COMMIT);
                 let is_heard = heard.is_ok();
-                outcome = outcome.and_then(|value| Ok(value.and_then(|value| heard.map(|()| value).map_err(E::from))));
+                outcome = outcome.map(|value| value.and_then(|value| heard.map(|()| value).map_err(E::from)));
                 is_heard
             }
             Ok(_) if !connection.has_spoken() => true,

@@ -54,7 +54,10 @@ impl Write {
             Ok(_) if !progress.begin() => Ran::Skipped,
             Ok(connection) => {
                 let transaction = Transaction::new(Handle::Postgres(connection), false);
-                job::run(transaction, work, sender, |transaction| transaction.assert_sound())
+                job::run(transaction, work, sender, |transaction| {
+                    // Named, it would be of one lifetime only.
+                    transaction.assert_sound()
+                })
             }
             Err(error) => Ran::Failed(Box::new(move || drop(sender.send(Ok(Err(error.into())))))),
         };
@@ -126,7 +129,9 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
         let spent = begun.elapsed();
         took = spent.saturating_sub(std::mem::replace(&mut before, spent));
         if goes_on && outcome.is_ok() {
-            batch.failed.drain(..).for_each(|tell| tell());
+            for tell in batch.failed.drain(..) {
+                tell();
+            }
             next = turn.follow(took);
         }
     }
@@ -136,8 +141,12 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
     let Turn { queue, share, permit } = turn;
     // Before the answers: whoever has one may count on the connection being free again.
     drop(permit);
-    failed.into_iter().for_each(|tell| tell());
-    done.into_iter().for_each(|answer| answer(outcome.clone()));
+    for tell in failed {
+        tell();
+    }
+    for answer in done {
+        answer(outcome.clone());
+    }
     queue.is_some_and(|queue| queue.done(share, took))
 }
 
