@@ -236,7 +236,7 @@ fn save(visit: &Visit) -> Answering<'_> {
         for version in &mut versions {
             let Some(typed) = first(&visit.fields, &format!("text.{}", version.language)) else { continue };
             let was = first(&visit.fields, &format!("was.{}", version.language)).unwrap_or_default();
-            version.text = typed.to_owned();
+            typed.clone_into(&mut version.text);
             if typed == was || !visit.may_write() {
                 continue;
             }
@@ -250,7 +250,7 @@ fn save(visit: &Visit) -> Answering<'_> {
             match visit.change("setTranslationEntry", json!({ "id": id, "language": language, "text": typed })).await {
                 Ok(_) => {
                     is_changed = true;
-                    version.was = typed.to_owned();
+                    typed.clone_into(&mut version.was);
                 }
                 Err(refusal) => {
                     version.errors = refusal.issues.iter().map(|issue| issue.message.clone()).collect();

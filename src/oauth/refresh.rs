@@ -1,9 +1,8 @@
 //! Refresh tokens (RFC 6749, section 6; OAuth 2.1, section 4.3): each is exchanged for a new pair, and ends the grant if somebody
 //! shows it long after that.
 //!
-//! One that is shown again while it still answers has more than one heir. Of these the first that is shown goes on: whoever shows it has had
-//! its answer, so no lost answer explains that another is shown later. Somebody else has that one, and it ends the grant (RFC 9700,
-//! section 4.14.2).
+//! One that is shown again while it still answers has more than one heir. Of these the first that is shown goes on; the others count as
+//! replaced from then on, answer for as long as what has been replaced does, and end the grant after that (RFC 9700, section 4.14.2).
 
 use engine::access::{self, Resource};
 use engine::context::Context;
@@ -97,11 +96,6 @@ fn standing(replaced_at: Option<Timestamp>, expires_at: Timestamp, now: Timestam
     }
 }
 
-/// When a refresh token was replaced that answers no longer at a moment.
-fn without_grace(now: Timestamp) -> Timestamp {
-    now.checked_sub(GRACE).unwrap_or(Timestamp::MIN)
-}
-
 /// Exchanges a refresh token for a new pair.
 pub(super) fn refresh(context: &mut Context<'_, '_>, shown: &Presented) -> Result<Result<Tokens, Refusal>> {
     let Some(row) = context.row(&BY_HASH, values![Value::Bytes(shown.hash.clone())])? else { return Ok(Err(UNKNOWN)) };
@@ -130,7 +124,7 @@ pub(super) fn refresh(context: &mut Context<'_, '_>, shown: &Presented) -> Resul
     }
     let (hash, now) = (Value::Bytes(shown.hash.clone()), context.now());
     if context.execute(&REPLACE, values![hash.clone(), now])? > 0 {
-        context.execute(&SUPERSEDE, values![grant.id, hash, without_grace(now)])?;
+        context.execute(&SUPERSEDE, values![grant.id, hash, now])?;
     }
     grant.note_use(context)?;
     pair(context, &grant, &scopes).map(Ok)
@@ -165,7 +159,6 @@ mod tests {
                 _ => Standing::Good,
             };
             prop_assert_eq!(standing(replaced.map(at), at(expires), at(now)), expected);
-            prop_assert_eq!(standing(Some(without_grace(at(now))), at(expires), at(now)), Standing::Reused);
         }
     }
 }

@@ -36,11 +36,13 @@ pub fn sign_in_source(service: &Service) -> Option<String> {
 
 /// A page; one that does not render is a 500 that says nothing. Beside this service, its forms may lead to `form_action`: sources
 /// as a policy names them, because browsers hold what a form is redirected to against the same list.
+#[must_use]
 pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[String]) -> Response {
     page_under(policy(form_action), status, html, language)
 }
 
 /// The same under a policy of its own.
+#[must_use]
 pub fn page_under(policy: HeaderValue, status: u16, html: Result<String>, language: &str) -> Response {
     let (status, html) = match html {
         Ok(html) => (status, html),

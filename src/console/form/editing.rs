@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engine::operation::Operation;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -196,12 +198,11 @@ fn draw<'v>(
 /// What becomes of a form that changes a thing: whether anything was changed, or the form again.
 pub async fn saved(visit: &Visit, resource: &Resource, id: Uuid, action: String) -> Result<Outcome<bool>, Refusal> {
     let sent: Option<Map<String, Value>> = visit.sent("base").and_then(|text| serde_json::from_str(text).ok());
-    let (base, updated_at) = match sent {
-        Some(base) => (base, visit.sent("updatedAt").unwrap_or_default().to_owned()),
-        None => {
-            let stored = (resource.stored)(visit, id).await?;
-            (base_of(visit, resource, &stored).await?, stored.updated_at())
-        }
+    let (base, updated_at) = if let Some(base) = sent {
+        (base, visit.sent("updatedAt").unwrap_or_default().to_owned())
+    } else {
+        let stored = (resource.stored)(visit, id).await?;
+        (base_of(visit, resource, &stored).await?, stored.updated_at())
     };
     let specs = shown_specs(visit, resource, &base)?;
     let typed = visit.fields.clone();
@@ -280,7 +281,7 @@ async fn written(visit: &Visit, drawn: &Drawn<'_>, id: Uuid, changes: Vec<(Spec,
 
 /// A new text, made once however often the form is sent; its id.
 pub async fn new_text(visit: &Visit, source: &str, text: &str) -> Result<String, Refusal> {
-    let digest: String = Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let digest = URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..8]);
     let arguments = json!({ "sourceTable": source, "text": text });
     let made: Value = visit.create("createTranslation", arguments, &visit.key(&digest)).await?;
     Ok(made["id"].as_str().unwrap_or_default().to_owned())
@@ -466,7 +467,8 @@ fn copy(spec: &Spec, from: &Fields, to: &mut Fields) {
 fn shown(spec: &Spec, value: Option<&Value>) -> String {
     let mut fields = Fields::new();
     fill(spec, value, &spec.name, &mut fields);
-    let said = fields.into_iter().filter(|(name, value)| !name.ends_with(".here") && !name.ends_with(".set") && !value.is_empty());
+    let is_mark = |name: &str| matches!(name.rsplit_once('.'), Some((_, "here" | "set")));
+    let said = fields.into_iter().filter(|(name, value)| !is_mark(name) && !value.is_empty());
     let text = said.map(|(_, value)| value).collect::<Vec<_>>().join(", ");
     text.chars().take(500).collect()
 }

@@ -24,11 +24,8 @@ impl Layout {
     /// The fields of each section, in its order, and after them those that have no place.
     pub fn arranged<'s>(&self, specs: &'s [Spec], words: &Words) -> Vec<(&'static str, Vec<&'s Spec>)> {
         let find = |name: &&str| specs.iter().find(|spec| spec.name == **name);
-        let mut sections: Vec<(&'static str, Vec<&Spec>)> = self
-            .sections
-            .iter()
-            .map(|section| ((section.title)(words), section.fields.iter().filter_map(|name| find(name)).collect()))
-            .collect();
+        let mut sections: Vec<(&'static str, Vec<&Spec>)> =
+            self.sections.iter().map(|section| ((section.title)(words), section.fields.iter().filter_map(find).collect())).collect();
         let is_placed = |name: &str| self.elsewhere.contains(&name) || self.sections.iter().any(|section| section.fields.contains(&name));
         sections.push((words.forms.more, specs.iter().filter(|spec| !is_placed(&spec.name)).collect()));
         sections.retain(|(_, fields)| !fields.is_empty());

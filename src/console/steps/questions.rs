@@ -234,9 +234,8 @@ impl Drawn {
 
     fn page(mut self, visit: &Visit, stored: &Stored) -> Response {
         let words = visit.words;
-        let called = |question: &Question, number: usize| match question.text.is_blank() {
-            true => format!("{} {}", words.steps.question, number + 1),
-            false => question.text.now.clone(),
+        let called = |question: &Question, number: usize| {
+            if question.text.is_blank() { format!("{} {}", words.steps.question, number + 1) } else { question.text.now.clone() }
         };
         let mut ways: Vec<(String, String)> = Vec::new();
         let mut shown = Vec::new();

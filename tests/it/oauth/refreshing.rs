@@ -54,7 +54,9 @@ on_both! {
         for tokens in [&one, &other] {
             scene.api(tokens).get("/portals").await.data();
         }
-        Tokens::of(&scene.refresh(&one.refresh).await);
+        for tokens in [&one, &other] {
+            Tokens::of(&scene.refresh(&tokens.refresh).await);
+        }
     }
 
     async fn of_two_heirs_the_one_that_is_used_goes_on_alone(app: App) {
@@ -80,13 +82,16 @@ on_both! {
         }
     }
 
-    async fn the_other_heir_has_no_minute(app: App) {
+    async fn the_other_heir_answers_for_a_minute_and_then_ends_the_grant(app: App) {
         let scene = Scene::build(&app).await;
         let first = scene.tokens(&scene.ask_for_api()).await;
         let [used, other] = [Tokens::of(&scene.refresh(&first.refresh).await), Tokens::of(&scene.refresh(&first.refresh).await)];
         let third = Tokens::of(&scene.refresh(&used.refresh).await);
+        app.clock.advance(Duration::from_secs(59));
+        let fourth = Tokens::of(&scene.refresh(&other.refresh).await);
+        app.clock.advance(Duration::from_secs(2));
         refused(&scene.refresh(&other.refresh).await, 400, "invalid_grant");
-        for tokens in [&used, &other, &third] {
+        for tokens in [&third, &fourth] {
             scene.api(tokens).get("/portals").await.error(401);
             refused(&scene.refresh(&tokens.refresh).await, 400, "invalid_grant");
         }
