@@ -34,14 +34,14 @@ const PAGE: u32 = 50;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListAuditLog {
-    /// Id of the last entry of the page before: the list goes on behind it, with older ones. Left out: from the newest.
+    /// Id of the last entry of the page before: older ones follow. Left out: from the newest.
     #[serde(default)]
     after: Option<Uuid>,
     /// How many entries at the most. Left out: 50.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100))]
     limit: Option<u32>,
-    /// Only what was done to the thing of this id, such as a portal, a step or a member. An unknown one finds nothing.
+    /// Only what was done to the thing of this id, such as a portal or a member. An unknown one finds nothing.
     #[serde(default)]
     target_id: Option<Uuid>,
     /// Only what was done by the API key or the member of this id. An unknown one finds nothing.
@@ -135,8 +135,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .tool(
                 "records",
                 "Read the audit log",
-                "Who changed what and when, the newest first: actor, operation, target, each field before and after. `targetId` asks who \
-                    changed one thing, `actorId` what one key or member did; `after` (an entry's id) reads on.",
+                "Who changed what and when, newest first, each field before and after.",
             )
             .run(list),
     ]

@@ -55,10 +55,10 @@ struct OfTranslation {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListTexts {
-    /// Ids of translations, which fields such as `titleId` hold: at most 500. One that is unknown or out of reach has no text.
+    /// Ids of translations, at most 500; one that is unknown or out of reach has no text. Fields such as `titleId` hold them.
     #[schemars(length(max = 500))]
     ids: Vec<Uuid>,
-    /// Language to read, as a BCP 47 tag; a text without it is given in the nearest there is. Left out: English.
+    /// Language to read, as a BCP 47 tag. A text without it is given in the nearest there is. Left out: English.
     #[serde(default)]
     language: Option<Language>,
 }
@@ -119,7 +119,7 @@ pub(crate) fn operations() -> Vec<Operation> {
         .run(list_entries),
         Operation::public("listTranslations", Method::GET, "/translations", Needs::Permission(Permission::ViewProperties))
             .summary("Read several texts in one language")
-            .tool("translations", "Read several texts", "Some linked texts by their ids, each in one language or the nearest it has.")
+            .tool("translations", "Read several texts", "Texts by their ids, each in one language.")
             .kept(Basis::Configuration)
             .run(list_texts),
         Operation::public(

@@ -36,7 +36,7 @@ on_both! {
         let all = page(&browser, "/console/stays?query=").await;
         assert!(!all.contains(NASTY) && plain(&all).contains(NASTY) && all.contains("No flat yet"), "{all}");
         let shown = page(&browser, &format!("/console/stays/{cancelled}")).await;
-        assert!(!shown.contains(NASTY) && shown.contains("Cancelled") && shown.contains("français"), "{shown}");
+        assert!(!shown.contains(NASTY) && shown.contains("Cancelled") && shown.contains("Français"), "{shown}");
         for wrong in ["from-day=soon", "status=odd", "from-day=2026-02-30"] {
             let answer = browser.get(&format!("/console/stays?query=ada&{wrong}")).await;
             assert_eq!(answer.status, 400, "{wrong}");
