@@ -173,7 +173,8 @@ impl Member {
         let settings = json!({
             "scope": "vestibule", "name": name,
             "restapi": { "listen": format!("127.0.0.1:{api}"), "connect_address": format!("127.0.0.1:{api}") },
-            "etcd3": { "host": format!("127.0.0.1:{store}") },
+            // Patroni 3.0 by the newer interface (`etcd3`) may take what it has in memory for what is there, and assign no standby again.
+            "etcd": { "host": format!("127.0.0.1:{store}") },
             "bootstrap": {
                 "dcs": {
                     // Patroni's own are 30, 10 and 10 s: it then takes that much longer until somebody else takes over.
@@ -218,7 +219,10 @@ fn signal(signal: &str, processes: &[u32]) {
 fn start_etcd(directory: &Path, clients: u16, peers: u16) -> Child {
     let [clients, peers] = [clients, peers].map(|port| format!("http://127.0.0.1:{port}"));
     let mut command = Command::new("/usr/bin/etcd");
-    command.args(["--name", "only", "--log-level", "error", "--unsafe-no-fsync"]).arg("--data-dir").arg(directory.join("etcd"));
+    command
+        .args(["--name", "only", "--log-level", "error", "--unsafe-no-fsync", "--enable-v2"])
+        .arg("--data-dir")
+        .arg(directory.join("etcd"));
     command.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients, "--listen-peer-urls", &peers]);
     command.args(["--initial-advertise-peer-urls", &peers, "--initial-cluster", &format!("only={peers}")]);
     let log = File::create(directory.join("etcd.log")).unwrap();

@@ -37,7 +37,8 @@ pub(super) struct Servers {
 
 impl Servers {
     pub(super) fn of(config: &Config) -> Result<Self> {
-        let (hosts, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
+        let hosts: Vec<Host> = config.get_hosts().iter().flat_map(each).collect();
+        let (addresses, ports) = (config.get_hostaddrs(), config.get_ports());
         let count = hosts.len().max(addresses.len());
         let is_paired = |named: usize| named == 0 || named == count;
         let wrong = if count == 0 {
@@ -86,6 +87,14 @@ impl Servers {
         let (index, connected) = first_of(attempts).await?;
         self.last.store(index, Ordering::Relaxed);
         Ok(connected)
+    }
+}
+
+/// The hosts that stand in one of `?host=a,b`, which the driver takes for one.
+fn each(host: &Host) -> Vec<Host> {
+    match host {
+        Host::Tcp(names) => names.split(',').map(|name| Host::Tcp(name.to_owned())).collect(),
+        Host::Unix(_) => vec![host.clone()],
     }
 }
 
