@@ -41,10 +41,10 @@ struct ListAuditLog {
     #[serde(default)]
     #[schemars(range(min = 1, max = 100))]
     limit: Option<u32>,
-    /// Only what was done to the thing of this id, such as a portal or a member. An unknown one finds nothing.
+    /// Only what was done to the thing of this id.
     #[serde(default)]
     target_id: Option<Uuid>,
-    /// Only what was done by the API key or the member of this id. An unknown one finds nothing.
+    /// Only what was done by the API key or the member of this id.
     #[serde(default)]
     actor_id: Option<Uuid>,
 }
@@ -132,11 +132,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listAuditLog", Method::GET, "/audit-log", Needs::Permission(Permission::ManageOrganization))
             .summary("List who did what, the newest first")
-            .tool(
-                "records",
-                "Read the audit log",
-                "Who changed what and when, newest first, each field before and after.",
-            )
+            .tool("records", "Read the audit log", "Who changed what and when, newest first, each field before and after.")
             .run(list),
     ]
 }

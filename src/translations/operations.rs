@@ -55,10 +55,10 @@ struct OfTranslation {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListTexts {
-    /// Ids of translations, at most 500; one that is unknown or out of reach has no text. Fields such as `titleId` hold them.
+    /// Ids of translations, as `titleId` and the like hold them.
     #[schemars(length(max = 500))]
     ids: Vec<Uuid>,
-    /// Language to read, as a BCP 47 tag. A text without it is given in the nearest there is. Left out: English.
+    /// Language to read, as a BCP 47 tag. Left out: English.
     #[serde(default)]
     language: Option<Language>,
 }

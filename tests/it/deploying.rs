@@ -72,7 +72,9 @@ async fn metrics() -> BTreeSet<String> {
 async fn what_is_watched_exists() {
     crate::support::choose_tls_provider();
     let metrics = metrics().await;
-    let told = |name: &str| metrics.contains(name) || name.strip_suffix("_bucket").is_some_and(|name| metrics.contains(name));
+    let parts = ["_bucket", "_sum", "_count"];
+    let told =
+        |name: &str| metrics.contains(name) || parts.iter().any(|part| name.strip_suffix(part).is_some_and(|name| metrics.contains(name)));
     for (path, text) in files() {
         let is_watching = ["prometheus", "grafana"].iter().any(|folder| path.starts_with(deploy().join(folder)));
         if is_watching {
