@@ -128,7 +128,7 @@ pub fn write(context: &mut Context<'_, '_>, entry: Entry) -> Result<()> {
     let doc = Doc { actor_kind: actor.kind, operation, target: &target, changes: bounded(changes), request_id };
     let (key, member) = actor.named_by();
     let id = context.ids().uuid(at);
-    context.execute(&INSERT, values![id, at, target.id, actor.id, Value::json(&doc)?, key, member, actor.app]).map(drop)
+    context.execute_along(&INSERT, values![id, at, target.id, actor.id, Value::json(&doc)?, key, member, actor.app])
 }
 
 /// Removes rows that are kept no longer; true when there may be more of them.
