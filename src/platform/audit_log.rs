@@ -34,17 +34,17 @@ const PAGE: u32 = 50;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListAuditLog {
-    /// Id of the last entry of the page before: older ones follow. Left out: from the newest.
+    /// Id of the last entry read: older ones follow.
     #[serde(default)]
     after: Option<Uuid>,
-    /// How many entries at the most. Left out: 50.
+    /// How many. Left out: 50.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100))]
     limit: Option<u32>,
-    /// Only what was done to the thing of this id.
+    /// Only what was done to this thing.
     #[serde(default)]
     target_id: Option<Uuid>,
-    /// Only what was done by the API key or the member of this id.
+    /// Only what this API key or member did.
     #[serde(default)]
     actor_id: Option<Uuid>,
 }
@@ -132,7 +132,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::public("listAuditLog", Method::GET, "/audit-log", Needs::Permission(Permission::ManageOrganization))
             .summary("List who did what, the newest first")
-            .tool("records", "Read the audit log", "Who changed what and when, newest first, each field before and after.")
+            .tool("records", "Read the audit log", "Who changed what and when, newest first.")
             .run(list),
     ]
 }

@@ -55,10 +55,10 @@ struct OfTranslation {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListTexts {
-    /// Ids of translations, as `titleId` and the like hold them.
+    /// Ids of translations.
     #[schemars(length(max = 500))]
     ids: Vec<Uuid>,
-    /// Language to read, as a BCP 47 tag. Left out: English.
+    /// A BCP 47 tag. Left out: English.
     #[serde(default)]
     language: Option<Language>,
 }
@@ -119,7 +119,7 @@ pub(crate) fn operations() -> Vec<Operation> {
         .run(list_entries),
         Operation::public("listTranslations", Method::GET, "/translations", Needs::Permission(Permission::ViewProperties))
             .summary("Read several texts in one language")
-            .tool("translations", "Read several texts", "Texts by their ids, each in one language.")
+            .tool("translations", "Read texts", "Texts by ids, in one language.")
             .kept(Basis::Configuration)
             .run(list_texts),
         Operation::public(
