@@ -32,6 +32,10 @@ soak seconds="600" requests="10000":
 failover rounds="3":
     VESTIBULE_REQUIRE_PATRONI=1 VESTIBULE_FAILOVER_ROUNDS={{ rounds }} cargo test --release --test it -- --nocapture --ignored --exact reliability::successor::every_end_of_a_primary_is_survived
 
+# Organizations spread over a coordinator and two workers: every statement, half a database, and crashes under load. Needs PostgreSQL's extension Citus.
+citus crashes="15":
+    VESTIBULE_REQUIRE_CITUS=1 VESTIBULE_CITUS_CRASHES={{ crashes }} cargo test --test it -- --nocapture citus:: one_organization::
+
 # Hostile clients, neighbours and ends, on a server of its own, on loopback alone: what a victim beside them notices.
 attack seconds="600" *flags:
     cargo build --release

@@ -36,13 +36,24 @@ pub enum Command {
     /// Serve a ready-made organization built from real listings, on a throwaway database.
     Demo(ServeFlags),
     /// Bring the database to this version and exit.
-    Migrate(DatabaseFlags),
+    Migrate(MigrateFlags),
     /// Load NDJSON sync records in batches.
     Import(ImportFlags),
     /// Copy a SQLite database into a file, also while it is served.
     Backup(BackupFlags),
     /// Print an OpenAPI document.
     Openapi(OpenapiFlags),
+}
+
+/// What is brought to its newest schema.
+#[derive(Debug, Clone, Args)]
+pub struct MigrateFlags {
+    /// Where the data is.
+    #[command(flatten)]
+    pub database: DatabaseFlags,
+    /// Spread the organizations of a PostgreSQL database over the servers that its extension Citus knows. Nobody else may be using it.
+    #[arg(long)]
+    pub citus: bool,
 }
 
 /// Which document to print.

@@ -28,6 +28,9 @@ pub mod server;
 pub mod translations;
 pub mod words;
 
+/// How a PostgreSQL database is spread over several servers: by organization. The apps that members connect are no organization's.
+pub const SPREAD: store::Spread = store::Spread { root: ("organization", "id"), column: "organization_id", copied: &["oauth_app"] };
+
 /// The migrations of both databases, built into the binary.
 #[must_use]
 pub fn migrations() -> store::Migrations {

@@ -211,7 +211,12 @@ fn uploads(given: Option<&str>, database_url: &str) -> Result<Option<Files>, Str
 pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
     let url = database.url()?;
     let connections = database.database_connections.map(usize::from);
-    let opened = tokio::task::spawn_blocking(move || store::Store::open_with(&url, &crate::migrations(), connections)).await;
+    let open = move || {
+        let store = store::Store::open_with(&url, &crate::migrations(), connections)?;
+        store::assert_whole(&url, &crate::SPREAD)?;
+        Ok::<_, store::Error>(store)
+    };
+    let opened = tokio::task::spawn_blocking(open).await;
     let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     records::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
     Ok(store)

@@ -14,7 +14,7 @@ use engine::surface::openapi;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::app;
-use crate::config::{Cli, Command, DatabaseFlags, ServeFlags};
+use crate::config::{Cli, Command, DatabaseFlags, MigrateFlags, ServeFlags};
 use crate::server::{self, Server};
 pub use backup::backup;
 pub use demo::demo;
@@ -40,9 +40,15 @@ async fn serve(flags: ServeFlags) -> Result<(), String> {
     until_told_to_stop(server, signals).await
 }
 
-async fn migrate(flags: DatabaseFlags) -> Result<(), String> {
-    let _claim = claim(&flags)?;
-    let service = server::offline(&flags, Clock::system()).await?;
+async fn migrate(MigrateFlags { database, citus }: MigrateFlags) -> Result<(), String> {
+    let _claim = claim(&database)?;
+    if citus {
+        let url = database.url()?;
+        let spread = tokio::task::spawn_blocking(move || store::distribute(&url, &crate::migrations(), &crate::SPREAD)).await;
+        let tables = spread.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        print(&format!("spread {tables} tables\n"))?;
+    }
+    let service = server::offline(&database, Clock::system()).await?;
     settle(service.store.clone()).await
 }
 

@@ -32,7 +32,7 @@ store::statements! {
     PAGE = "select d.id, d.status, d.next_attempt_at, d.created_at, d.doc from
         (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
             order by created_at desc, id desc limit ?3 offset ?4) as page
-        join webhook_delivery d on d.id = page.id order by d.created_at desc, d.id desc";
+        join webhook_delivery d on d.organization_id = ?1 and d.id = page.id order by d.created_at desc, d.id desc";
     /// How many deliveries of a subscription the log has.
     COUNT = "select count(*) from webhook_delivery where organization_id = ?1 and subscription_id = ?2";
     /// A delivery of a subscription.
@@ -51,7 +51,8 @@ store::statements! {
     /// somebody is at stay for now.
     DROP_PINGS = "with surplus as (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
             and is_ping = true order by created_at desc, id desc limit ?3 offset ?3 for update skip locked)
-        delete from webhook_delivery where id in (select id from surplus)";
+        delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
+        where organization_id = ?1 and id in (select id from surplus)";
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

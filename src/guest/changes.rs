@@ -14,6 +14,7 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::moment::Moment;
 use engine::operation::Operation;
+use engine::sweeping;
 use engine::values;
 use http::Method;
 use jiff::Timestamp;
@@ -48,9 +49,10 @@ store::statements! {
     /// What follows a cursor.
     BEHIND = "select cursor, kind, reservation_id, step_id, occurred_at from guest_change where organization_id = ?1 and cursor > ?2
         order by cursor limit ?3";
-    /// Removes what is old, the oldest first.
-    SWEEP = "delete from guest_change where (organization_id, cursor) in (select organization_id, cursor from guest_change
-        where occurred_at < ?1 order by occurred_at, organization_id, cursor limit ?2)";
+    /// What is old, the oldest first.
+    OLD = "select organization_id, cursor from guest_change where occurred_at < ?1 order by occurred_at, organization_id, cursor limit ?2";
+    /// Removes what is old of an organization, up to a cursor: cursors are in the order of time.
+    REMOVE = "delete from guest_change where organization_id = ?1 and cursor <= ?2 and occurred_at < ?3";
 }
 
 /// What a guest did.
@@ -159,8 +161,11 @@ pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     if !tx.try_lock(SWEEP_LOCK)? {
         return Ok(false);
     }
-    let removed = tx.execute(&SWEEP, &values![oldest, SWEEP_BATCH])?;
-    Ok(i64::try_from(removed).unwrap_or(0) >= SWEEP_BATCH)
+    let rows = tx.rows(&OLD, &values![oldest, SWEEP_BATCH])?;
+    for (organization, cursors) in sweeping::by_organization::<i64>(&rows)? {
+        tx.execute(&REMOVE, &values![organization, cursors.into_iter().max(), oldest])?;
+    }
+    Ok(i64::try_from(rows.len()).unwrap_or(0) >= SWEEP_BATCH)
 }
 
 /// The cursors whose changes are kept.

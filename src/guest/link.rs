@@ -1,8 +1,8 @@
 //! The links that open a stay, or a preview: who comes with their tokens.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use engine::access::{Access, Identified, Organization, Revisions, Settings, hash};
+use engine::access::{Access, Identified, Organization, Revisions, Settings, hash, named};
 use engine::app::Link;
 use engine::error::Result;
 use jiff::Timestamp;
@@ -10,12 +10,16 @@ use store::{Json, Row, Transaction, Value};
 use uuid::Uuid;
 
 store::statements! {
+    /// The organizations of stay tokens that do not name them.
+    OWNERS_OF_STAYS = "select organization_id, token from guest_link where token = any(?1)";
+    /// The same of the tokens of previews, by their hashes.
+    OWNERS_OF_PREVIEWS = "select organization_id, token_hash from portal_preview where token_hash = any(?1)";
     /// The reservations that stay tokens open, their organizations, and the tokens.
     STAYS = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision, l.token from guest_link l
-        join organization o on o.id = l.organization_id where l.token = any(?1) and o.erased_at is null";
+        join organization o on o.id = l.organization_id where l.organization_id = any(?1) and l.token = any(?2) and o.erased_at is null";
     /// The previews that tokens open by their hashes, their organizations, the hashes, and when they end.
     PREVIEWS = "select p.id, o.id, o.doc, o.revision, o.stream_revision, p.token_hash, p.expires_at from portal_preview p
-        join organization o on o.id = p.organization_id where p.token_hash = any(?1) and o.erased_at is null";
+        join organization o on o.id = p.organization_id where p.organization_id = any(?1) and p.token_hash = any(?2) and o.erased_at is null";
 }
 
 /// What the token of a preview begins with.
@@ -26,21 +30,46 @@ pub(crate) const LINK: Link = Link { find, what: "Stay" };
 
 fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String, Identified>> {
     let mut found = HashMap::new();
-    // The token of a stay may begin as it likes.
-    for row in tx.rows(&STAYS, &[tokens.clone().into()])? {
-        found.insert(row.get(5)?, identified(&row, Access::guest, None)?);
+    let (previews, stays): (Vec<_>, Vec<_>) = tokens.into_iter().partition(|token| named(PREVIEW_PREFIX, token).is_some());
+    let mut others = Vec::new();
+    if !stays.is_empty() {
+        let (mut organizations, unnamed) = owners(&stays, "");
+        if !unnamed.is_empty() {
+            // The token of a stay that names nobody may begin as it likes, also like that of a preview.
+            others.extend(unnamed.iter().filter(|token| token.starts_with(PREVIEW_PREFIX)).cloned());
+            for row in tx.rows(&OWNERS_OF_STAYS, &[unnamed.into()])? {
+                organizations.insert(row.get(0)?);
+            }
+        }
+        if !organizations.is_empty() {
+            for row in tx.rows(&STAYS, &[Vec::from_iter(organizations).into(), stays.into()])? {
+                found.insert(row.get(5)?, identified(&row, Access::guest, None)?);
+            }
+        }
     }
-    let others = tokens.into_iter().filter(|token| token.starts_with(PREVIEW_PREFIX) && !found.contains_key(token));
-    let previews: HashMap<Vec<u8>, String> = others.map(|token| (hash(&token), token)).collect();
-    if previews.is_empty() {
+    let (mut organizations, _) = owners(&previews, PREVIEW_PREFIX);
+    others.retain(|token| !found.contains_key(token));
+    if !others.is_empty() {
+        for row in tx.rows(&OWNERS_OF_PREVIEWS, &[Value::ManyBytes(others.iter().map(|token| hash(token)).collect())])? {
+            organizations.insert(row.get(0)?);
+        }
+    }
+    let previews: HashMap<Vec<u8>, String> = previews.into_iter().chain(others).map(|token| (hash(&token), token)).collect();
+    if organizations.is_empty() {
         return Ok(found);
     }
-    for row in tx.rows(&PREVIEWS, &[Value::ManyBytes(previews.keys().cloned().collect())])? {
+    for row in tx.rows(&PREVIEWS, &[Vec::from_iter(organizations).into(), Value::ManyBytes(previews.keys().cloned().collect())])? {
         if let Some(token) = previews.get(&row.get::<Vec<u8>>(5)?) {
             found.insert(token.clone(), identified(&row, Access::preview, Some(row.get(6)?))?);
         }
     }
     Ok(found)
+}
+
+/// The organizations that tokens name, and those that name none.
+fn owners(tokens: &[String], prefix: &str) -> (BTreeSet<Uuid>, Vec<String>) {
+    let unnamed = tokens.iter().filter(|token| named(prefix, token).is_none()).cloned().collect();
+    (tokens.iter().filter_map(|token| named(prefix, token)).collect(), unnamed)
 }
 
 /// From the columns of what is opened, and of its organization.

@@ -3,13 +3,14 @@
 //! A preview is of one portal, whichever serves the flat, and nothing of it is stored but what was asked for. It is good for
 //! whoever has its link, so of a guest who is coming it shows the first name and how far they are, and nothing they gave.
 
-use engine::access::{Access, Permission, hash, token};
+use engine::access::{Access, Permission, hash, token_of};
 use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Result};
 use engine::field::Language;
 use engine::moment::Moment;
 use engine::operation::{Findings, Needs, Operation};
+use engine::sweeping;
 use engine::values;
 use http::Method;
 use jiff::civil::Date;
@@ -55,9 +56,10 @@ store::statements! {
         (select id from portal_preview where organization_id = ?1 order by expires_at desc, id desc limit ?2 offset ?3)";
     /// A preview.
     ONE = "select expires_at, doc from portal_preview where organization_id = ?1 and id = ?2";
-    /// Removes a batch of those that have ended.
-    SWEEP = "with ended as (select organization_id, id from portal_preview where expires_at <= ?1 order by expires_at limit ?2 for update skip locked)
-        delete from portal_preview where (organization_id, id) in (select organization_id, id from ended)";
+    /// Those that have ended.
+    ENDED = "select organization_id, id from portal_preview where expires_at <= ?1 order by expires_at limit ?2";
+    /// Removes some of an organization's.
+    REMOVE = engine::some_old!("portal_preview", "id", "expires_at");
 }
 
 /// A preview to make, for whoever holds `view_properties`.
@@ -191,7 +193,7 @@ fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview
         at: input.at,
         is_inactive_included: input.include_inactive.unwrap_or(false),
     };
-    let (id, token) = (context.new_id(), token(PREVIEW_PREFIX, context.ids()));
+    let (id, token) = (context.new_id(), token_of(PREVIEW_PREFIX, context.organization.id, context.ids()));
     let expires_at = Moment(now.checked_add(GOOD_FOR).unwrap_or(Timestamp::MAX));
     context.execute(&MAKE_ROOM, values![MOST, MOST - 1])?;
     context.execute(&INSERT, values![id, store::Value::Bytes(hash(&token)), expires_at, store::Value::json(&preview)?])?;
@@ -299,5 +301,5 @@ fn made_up(check_in: Date) -> Reservation {
 
 /// Removes previews that have ended; true when there may be more of them.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
-    Ok(tx.execute(&SWEEP, &values![now, SWEEP_BATCH])? >= u64::from(SWEEP_BATCH))
+    Ok(sweeping::remove::<Uuid>(tx, &ENDED, &REMOVE, now, SWEEP_BATCH)? >= u64::from(SWEEP_BATCH))
 }

@@ -15,7 +15,7 @@ use super::refusal::{Code, Refusal};
 /// How long a code is good (contract: People: OAuth 2.1; RFC 6749, section 4.1.2, has ten minutes at the most).
 const LASTS: SignedDuration = SignedDuration::from_secs(60);
 /// What a code begins with.
-const PREFIX: &str = "ac_";
+pub(super) const PREFIX: &str = "ac_";
 
 /// What a client shows to exchange a code.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub(super) struct Presented {
 
 /// Makes a code of what a member allows an app.
 pub(super) fn make(context: &mut Context<'_, '_>, member: Uuid, app: Uuid, allowed: &Allowed) -> Result<String> {
-    let code = access::token(PREFIX, context.ids());
+    let code = access::token_of(PREFIX, context.organization.id, context.ids());
     let until = grant::after(context.now(), LASTS);
     grant::begin(context, (member, app), allowed, access::hash(&code), until)?;
     Ok(code)

@@ -69,7 +69,7 @@ pub(super) struct Presented {
 /// An access token and a refresh token of a grant.
 pub(super) fn pair(context: &mut Context<'_, '_>, grant: &Grant, scopes: &Scopes) -> Result<Tokens> {
     let access_token = grant.issue(context, scopes)?;
-    let refresh_token = access::token(PREFIX, context.ids());
+    let refresh_token = access::token_of(PREFIX, context.organization.id, context.ids());
     let (id, until) = (context.new_id(), after(context.now(), LASTS));
     context.execute(&INSERT, values![Value::Bytes(access::hash(&refresh_token)), grant.id, id, until])?;
     context.execute(&LIMIT, values![grant.id, STEP, MOST])?;

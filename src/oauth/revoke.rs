@@ -25,6 +25,8 @@ use crate::platform::named_member;
 
 store::statements! {
     /// Whose an access token is.
+    HAS_ACCESS_TOKEN = "select organization_id from access_token where organization_id = ?1 and token_hash = ?2";
+    /// Whose one is that does not say so.
     OF_ACCESS_TOKEN = "select organization_id from access_token where token_hash = ?1";
     /// The app and the member of an access token.
     APP_OF = "select oauth_app_id, member_id from access_token where organization_id = ?1 and token_hash = ?2";
@@ -57,7 +59,11 @@ async fn answer(service: &Arc<Service>, headers: &HeaderMap, body: Body, asked: 
     let client = authenticated(service, headers, &parameters, asked).await?;
     let token = parameters.get("token").ok_or(Refusal::request("token is missing."))?;
     let (hash, is_refresh, app) = (access::hash(token), token.starts_with(refresh::PREFIX), client.app);
-    let organization = if is_refresh { refresh_owner(service, &hash).await? } else { owner(service, &OF_ACCESS_TOKEN, &hash).await? };
+    let organization = if is_refresh {
+        refresh_owner(service, token).await?
+    } else {
+        owner(service, ("at_", token), &HAS_ACCESS_TOKEN, &OF_ACCESS_TOKEN).await?
+    };
     let Some(organization) = organization else { return Ok(()) };
     let ended = grant::within(service, organization, move |context| {
         if is_refresh { end_grant(context, &hash, app, request_id) } else { end_token(context, hash, app, request_id) }

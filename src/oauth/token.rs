@@ -10,7 +10,7 @@ use engine::error::Error;
 use engine::pipeline::Service;
 use engine::surface::{note, request_id};
 use http::{HeaderMap, StatusCode};
-use store::{Statement, Value};
+use store::Statement;
 use strum::VariantArray as _;
 use uuid::Uuid;
 
@@ -23,8 +23,12 @@ use super::{code, grant, refresh, reply};
 
 store::statements! {
     /// Whose a code is.
+    HAS_CODE = "select organization_id from oauth_grant where organization_id = ?1 and code_hash = ?2";
+    /// Whose one is that does not say so.
     OF_CODE = "select organization_id from oauth_grant where code_hash = ?1";
     /// Whose a refresh token is.
+    HAS_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
+    /// Whose one is that does not say so.
     OF_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where token_hash = ?1";
 }
 
@@ -85,7 +89,7 @@ async fn of_code(service: &Arc<Service>, client: &Client, parameters: &Parameter
         redirect_uri: parameters.get("redirect_uri").map(str::to_owned),
         resource: resource(parameters, &service.kit.public_url)?,
     };
-    let organization = owner(service, &OF_CODE, &shown.hash).await?.ok_or(code::UNKNOWN)?;
+    let organization = owner(service, (code::PREFIX, code), &HAS_CODE, &OF_CODE).await?.ok_or(code::UNKNOWN)?;
     grant::within(service, organization, move |context| code::exchange(context, &shown)).await?
 }
 
@@ -98,7 +102,7 @@ async fn of_refresh_token(service: &Arc<Service>, client: &Client, parameters: &
         scope: parameters.get("scope").map(str::to_owned),
         resource: resource(parameters, &service.kit.public_url)?,
     };
-    let organization = refresh_owner(service, &shown.hash).await?.ok_or(refresh::UNKNOWN)?;
+    let organization = refresh_owner(service, token).await?.ok_or(refresh::UNKNOWN)?;
     grant::within(service, organization, move |context| refresh::refresh(context, &shown)).await?
 }
 
@@ -110,12 +114,17 @@ pub(super) fn resource(parameters: &Parameters, public_url: &str) -> Result<Opti
 }
 
 /// The organization of a refresh token.
-pub(super) async fn refresh_owner(service: &Service, hash: &[u8]) -> Result<Option<Uuid>, Error> {
-    owner(service, &OF_REFRESH_TOKEN, hash).await
+pub(super) async fn refresh_owner(service: &Service, token: &str) -> Result<Option<Uuid>, Error> {
+    owner(service, (refresh::PREFIX, token), &HAS_REFRESH_TOKEN, &OF_REFRESH_TOKEN).await
 }
 
-/// The organization that a secret belongs to, by its hash: what is done there is done under its lock.
-pub(super) async fn owner(service: &Service, statement: &'static Statement, hash: &[u8]) -> Result<Option<Uuid>, Error> {
-    let hash = Value::Bytes(hash.to_vec());
-    service.store.read(move |tx| Ok(tx.row(statement, &[hash])?.map(|row| row.get(0)).transpose()?)).await
+/// The organization that has a token: what is done there is done under its lock.
+pub(super) async fn owner(
+    service: &Service,
+    (prefix, token): (&'static str, &str),
+    has: &'static Statement,
+    of_hash: &'static Statement,
+) -> Result<Option<Uuid>, Error> {
+    let token = token.to_owned();
+    service.store.read(move |tx| access::owner(tx, (prefix, &token), has, of_hash)).await
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use engine::access::{Access, Identified, Member, Organization, Revisions, hash, token};
+use engine::access::{Access, Identified, Member, Organization, Revisions, hash, named, token_of};
 use engine::audit::{self, Actor, Change, Entry, Target};
 use engine::context::{Context, System, Touches};
 use engine::error::{Error, Kind, Result};
 use engine::pipeline::Service;
+use engine::sweeping;
 use engine::values;
 use http::HeaderMap;
 use jiff::Timestamp;
@@ -19,10 +20,12 @@ use super::form;
 use super::standing::{self, Barred, IDLE, LONGEST};
 
 store::statements! {
+    /// The organization of a session whose token does not name it.
+    OWNER = "select organization_id from member_session where token_hash = ?1";
     /// A session by the hash of its token, with its member and their organization.
     BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision from member_session s
         join member m on m.organization_id = s.organization_id and m.id = s.member_id
-        join organization o on o.id = s.organization_id where s.token_hash = ?1 and o.erased_at is null";
+        join organization o on o.id = s.organization_id where s.organization_id = ?1 and s.token_hash = ?2 and o.erased_at is null";
     /// A new session.
     INSERT = "insert into member_session (organization_id, id, member_id, token_hash, created_at, used_at) values (?1, ?2, ?3, ?4, ?5, ?5)";
     /// Ends the sessions of a member beyond so many, the oldest of them.
@@ -33,13 +36,15 @@ store::statements! {
     /// Ends a session of a member who leaves.
     LEAVE = "delete from member_session where organization_id = ?1 and id = ?2";
     /// Ends the session of a token.
-    END = "delete from member_session where token_hash = ?1";
-    /// Removes a batch of those that have lasted as long as any may.
-    SWEEP_OLD = "with ended as (select organization_id, id from member_session where created_at <= ?1 order by created_at limit ?2 for update skip locked)
-        delete from member_session where (organization_id, id) in (select organization_id, id from ended)";
-    /// Removes a batch of those that nobody has used for as long.
-    SWEEP_IDLE = "with ended as (select organization_id, id from member_session where used_at <= ?1 order by used_at limit ?2 for update skip locked)
-        delete from member_session where (organization_id, id) in (select organization_id, id from ended)";
+    END = "delete from member_session where organization_id = ?1 and token_hash = ?2";
+    /// Those that have lasted as long as any may.
+    OLD = "select organization_id, id from member_session where created_at <= ?1 order by created_at limit ?2";
+    /// Removes some of an organization's.
+    REMOVE_OLD = engine::some_old!("member_session", "id", "created_at");
+    /// Those that nobody has used for as long.
+    IDLING = "select organization_id, id from member_session where used_at <= ?1 order by used_at limit ?2";
+    /// Removes some of an organization's.
+    REMOVE_IDLING = engine::some_old!("member_session", "id", "used_at");
 }
 
 /// Sessions of a member at once; one more ends the oldest.
@@ -158,8 +163,17 @@ pub(super) fn shown(service: &Service, headers: &HeaderMap) -> Option<String> {
 }
 
 fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<Found> {
-    let Some(row) = tx.row(&BY_TOKEN, &[Value::Bytes(hash(&token))])? else { return Ok(Found::Nothing) };
+    let Some(organization) = owner(tx, &token)? else { return Ok(Found::Nothing) };
+    let Some(row) = tx.row(&BY_TOKEN, &values![organization, Value::Bytes(hash(&token))])? else { return Ok(Found::Nothing) };
     of_row(&row, token, now)
+}
+
+/// Whose session a token may be of.
+fn owner(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Uuid>> {
+    if let Some(organization) = named(PREFIX, token) {
+        return Ok(Some(organization));
+    }
+    Ok(tx.row(&OWNER, &[Value::Bytes(hash(token))])?.map(|row| row.get(0)).transpose()?)
 }
 
 fn of_row(row: &Row, token: String, now: Timestamp) -> Result<Found> {
@@ -202,7 +216,7 @@ pub(super) struct Entrance {
 
 /// Begins a session of a member. Its token, which is shown to the browser alone.
 pub(super) fn begin(context: &mut Context<'_, '_>, of: (Uuid, &Member), entrance: Entrance) -> Result<String> {
-    let ((member, known), token) = (of, token(PREFIX, context.ids()));
+    let ((member, known), token) = (of, token_of(PREFIX, context.organization.id, context.ids()));
     let (id, now) = (context.new_id(), context.now());
     context.execute(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
     context.execute(&INSERT, values![id, member, Value::Bytes(hash(&token)), now])?;
@@ -233,14 +247,16 @@ pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: U
 
 /// Ends the session of a token.
 pub(super) fn end(tx: &mut Transaction<'_>, token: &str) -> Result<()> {
-    tx.execute(&END, &[Value::Bytes(hash(token))])?;
+    if let Some(organization) = owner(tx, token)? {
+        tx.execute(&END, &values![organization, Value::Bytes(hash(token))])?;
+    }
     Ok(())
 }
 
 /// Removes sessions that are over; true when there may be more of them.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let before = |time| now.checked_sub(time).unwrap_or(Timestamp::MIN);
-    let old = tx.execute(&SWEEP_OLD, &values![before(LONGEST), SWEEP_BATCH])?;
-    let idle = tx.execute(&SWEEP_IDLE, &values![before(IDLE), SWEEP_BATCH])?;
+    let old = sweeping::remove::<Uuid>(tx, &OLD, &REMOVE_OLD, before(LONGEST), SWEEP_BATCH)?;
+    let idle = sweeping::remove::<Uuid>(tx, &IDLING, &REMOVE_IDLING, before(IDLE), SWEEP_BATCH)?;
     Ok(old.max(idle) >= u64::from(SWEEP_BATCH))
 }

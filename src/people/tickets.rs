@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use engine::access::{Access, Member, Organization, Settings, hash, token};
+use engine::access::{Access, Member, Organization, Settings, hash, owner, token_of};
 use engine::audit::Audits;
 use engine::context::{Context, System, Touches};
 use engine::error::{Error, Issue, Result};
 use engine::moment::Moment;
 use engine::operation::{Findings, Operation};
 use engine::pipeline::Service;
+use engine::sweeping;
 use engine::values;
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
@@ -32,15 +33,20 @@ store::statements! {
     /// Ends the tickets of a member beyond so many that would end first.
     MAKE_ROOM = "delete from sign_in_ticket where organization_id = ?1 and id in
         (select id from sign_in_ticket where organization_id = ?1 and member_id = ?2 order by expires_at desc, id desc limit ?3 offset ?4)";
+    /// Whether an organization has a ticket, by the hash of its token.
+    HAS = "select organization_id from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
+    /// Whose one is that does not say so.
+    OWNER = "select organization_id from sign_in_ticket where token_hash = ?1";
     /// A ticket by the hash of its token, with its member and their organization.
     BY_TOKEN = "select t.member_id, m.doc, o.id, o.doc, t.return_to from sign_in_ticket t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
-        join organization o on o.id = t.organization_id where t.token_hash = ?1 and t.expires_at > ?2 and o.erased_at is null";
+        join organization o on o.id = t.organization_id where t.organization_id = ?1 and t.token_hash = ?2 and t.expires_at > ?3 and o.erased_at is null";
     /// Uses a ticket up.
     BURN = "delete from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
-    /// Removes a batch of those that have ended.
-    SWEEP = "with ended as (select organization_id, id from sign_in_ticket where expires_at <= ?1 order by expires_at limit ?2 for update skip locked)
-        delete from sign_in_ticket where (organization_id, id) in (select organization_id, id from ended)";
+    /// Those that have ended.
+    ENDED = "select organization_id, id from sign_in_ticket where expires_at <= ?1 order by expires_at limit ?2";
+    /// Removes some of an organization's.
+    REMOVE = engine::some_old!("sign_in_ticket", "id", "expires_at");
 }
 
 /// How long a ticket is good.
@@ -108,7 +114,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateSignInLink) -> Result<Sign
 
 /// Makes a ticket for a member. Its token, and when it ends.
 pub(super) fn mint(context: &mut Context<'_, '_>, member: Uuid, return_to: &str) -> Result<(String, Timestamp)> {
-    let (id, token) = (context.new_id(), token(PREFIX, context.ids()));
+    let (id, token) = (context.new_id(), token_of(PREFIX, context.organization.id, context.ids()));
     let expires_at = context.now().checked_add(GOOD_FOR).unwrap_or(Timestamp::MAX);
     context.execute(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
     context.execute(&INSERT, values![id, member, Value::Bytes(hash(&token)), expires_at, return_to])?;
@@ -138,7 +144,8 @@ fn find(tx: &mut Transaction<'_>, ticket: &str, now: Timestamp) -> Result<Admiss
     if !ticket.starts_with(PREFIX) {
         return Err(Refusal::UsedLink);
     }
-    let row = tx.row(&BY_TOKEN, &values![Value::Bytes(hash(ticket)), now])?.ok_or(Refusal::UsedLink)?;
+    let organization = owner(tx, (PREFIX, ticket), &HAS, &OWNER)?.ok_or(Refusal::UsedLink)?;
+    let row = tx.row(&BY_TOKEN, &values![organization, Value::Bytes(hash(ticket)), now])?.ok_or(Refusal::UsedLink)?;
     let (Json(member), id, Json::<Settings>(settings)) = (row.get(1)?, row.get(2)?, row.get(3)?);
     if let Some(barred) = standing::barred(&member, &settings) {
         return Err(Refusal::Barred(barred, Some(id)));
@@ -176,5 +183,5 @@ pub(super) async fn redeem(
 
 /// Removes tickets that have ended; true when there may be more of them.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
-    Ok(tx.execute(&SWEEP, &values![now, SWEEP_BATCH])? >= u64::from(SWEEP_BATCH))
+    Ok(sweeping::remove::<Uuid>(tx, &ENDED, &REMOVE, now, SWEEP_BATCH)? >= u64::from(SWEEP_BATCH))
 }

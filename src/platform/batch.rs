@@ -298,7 +298,7 @@ impl Batch {
             if stored.is_none() {
                 added.entry(kind).or_default().push((created_at.0, id));
                 if kind == Kind::Reservation {
-                    tokens.push(values![id, access::token("", context.ids())]);
+                    tokens.push(values![id, access::token_of("", context.organization.id, context.ids())]);
                 }
             }
             // Where records are removed, links to them are, and one of them may have come back.

@@ -36,8 +36,7 @@ store::statements! {
     /// Ends what a member has allowed an app, with every code and refresh token of it.
     DELETE_GRANTS = "delete from oauth_grant where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
     /// Notes of an app that came by itself since when this organization allows it nothing more.
-    NOTE_END = "update oauth_app set idle_since = ?3 where id = ?2 and idle_since is not null
-        and exists (select 1 from organization o where o.id = ?1 and o.erased_at is null)";
+    NOTE_END = "update oauth_app set idle_since = ?3 where id = ?2 and idle_since is not null and coalesce(?1, id) = ?1";
     /// Ends every token of a member, whichever app has it.
     DELETE_TOKENS_OF_MEMBER = "delete from access_token where organization_id = ?1 and member_id = ?2";
     /// Ends what a member has allowed, whichever app.
@@ -116,7 +115,7 @@ impl Connection {
     /// Makes an access token, of a grant where it comes of one.
     pub(crate) fn issue(self, context: &mut Context<'_, '_>, grant: Option<Uuid>, token: &AccessToken) -> Result<Issued> {
         let (id, now) = (context.new_id(), context.now());
-        let secret = access::token("at_", context.ids());
+        let secret = access::token_of("at_", context.organization.id, context.ids());
         let (hash, doc) = (Value::Bytes(access::hash(&secret)), Value::json(token)?);
         // What comes of a grant goes by itself; what the platform has made stays until it ends that.
         let goes_at = grant.and(token.expires_at).map(|expiry| expiry.0);

@@ -246,7 +246,7 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn create_key(context: &mut Context<'_, '_>, input: CreateApiKey) -> Result<ApiKeyView> {
     let (id, now) = (context.new_id(), context.now());
-    let token = access::token("sk_", context.ids());
+    let token = access::token_of("sk_", context.organization.id, context.ids());
     let key = ApiKey { name: input.name.0, permissions: each_once(input.permissions), expires_at: input.expires_at.map(|expiry| expiry.0) };
     let hash = store::Value::Bytes(access::hash(&token));
     context.execute(&INSERT_KEY, values![id, hash, now, store::Value::json(&key)?])?;
@@ -259,7 +259,7 @@ fn list_keys(context: &mut Context<'_, '_>, _: OfOrganization) -> Result<Vec<Api
 
 /// The credential stays the same, and with it what it owns: subscriptions, idempotency keys, limits.
 fn rotate_key(context: &mut Context<'_, '_>, input: RotateApiKey) -> Result<ApiKeyView> {
-    let token = access::token("sk_", context.ids());
+    let token = access::token_of("sk_", context.organization.id, context.ids());
     let grace = Duration::from_secs(input.grace_seconds.unwrap_or(GRACE_SECONDS).into());
     let until = context.now().checked_add(grace).unwrap_or(Timestamp::MAX);
     let hash = store::Value::Bytes(access::hash(&token));

@@ -20,9 +20,11 @@ const LONGEST: usize = 100;
 const BATCH: i64 = 1_000;
 
 store::statements! {
-    /// Records whose columns were never written, but for those that another node is writing.
-    UNFILLED = "select organization_id, kind, id, doc from record where name_key is null and kind in ('property', 'reservation')
-        limit ?1 for update skip locked";
+    /// An organization that has records whose columns were never written.
+    UNFILLED_IN = "select organization_id from record where name_key is null and kind in ('property', 'reservation') limit 1";
+    /// These records, but for those that another node is writing.
+    UNFILLED = "select organization_id, kind, id, doc from record where organization_id = ?1 and name_key is null
+        and kind in ('property', 'reservation') limit ?2 for update skip locked";
     /// Writes them. The records are there and held, so this inserts nothing; as an insert it is run for many at once.
     FILL = "insert into record (organization_id, kind, id, created_at, updated_at, doc, status, check_in, name_key)
         values (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8)
@@ -94,7 +96,8 @@ pub async fn fill(store: &Store) -> Result<()> {
 
 /// True when there may be more to do.
 fn fill_some(tx: &mut Transaction<'_>) -> Result<bool> {
-    let rows = tx.rows(&UNFILLED, &values![BATCH])?;
+    let Some(row) = tx.row(&UNFILLED_IN, &[])? else { return Ok(false) };
+    let rows = tx.rows(&UNFILLED, &values![row.get::<Uuid>(0)?, BATCH])?;
     let fill = |row: &Row| -> Result<Vec<store::Value>> {
         let (organization, kind, id): (Uuid, String, Uuid) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let Json(data) = row.get(3)?;

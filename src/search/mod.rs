@@ -38,13 +38,13 @@ store::statements! {
     /// The steps, each with its title in a language, looked up one by one: a join may be planned to read every text of the
     /// organization for each. That a nickname is never null leads SQLite to the index.
     STEPS = "select id, nickname, (select t.text from translation_entry t
-            where t.organization_id = s.organization_id and t.translation_id = s.title_id and t.language = ?2)
+            where t.organization_id = ?1 and t.translation_id = s.title_id and t.language = ?2)
         from precheck_step s where organization_id = ?1 and nickname is not null";
     /// The manuals.
     MANUALS = "select id, nickname from manual where organization_id = ?1 and nickname is not null";
     /// The categories, each with its title in a language.
     CATEGORIES = "select id, (select t.text from translation_entry t
-            where t.organization_id = c.organization_id and t.translation_id = c.title_id and t.language = ?2)
+            where t.organization_id = ?1 and t.translation_id = c.title_id and t.language = ?2)
         from manual_category c where organization_id = ?1";
     /// The portals that have a name.
     PORTALS = "select id, doc ->> 'name' from portal where organization_id = ?1 and name_key is not null";
@@ -52,7 +52,7 @@ store::statements! {
     BRANDINGS = "select id, doc ->> 'name', doc ->> 'nickname' from portal_branding where organization_id = ?1";
     /// The newest stays within reach whose guest's name fits a pattern, each with its guest, its property's name and its check-in.
     RESERVATIONS = "select r.id, r.doc -> 'guest' ->> 'firstName', r.doc -> 'guest' ->> 'lastName',
-            (select p.name from record p where p.organization_id = r.organization_id and p.kind = 'property' and p.id = r.property_id),
+            (select p.name from record p where p.organization_id = ?1 and p.kind = 'property' and p.id = r.property_id),
             r.check_in
         from record r where r.organization_id = ?1 and r.kind = 'reservation' and r.name_key like ?2 escape '!'
             and (?3 or r.property_id is null or r.property_id = any(?4))

@@ -10,14 +10,15 @@
 //! recorded from then on. What touches deliveries of many subscriptions, claiming, and what removes them, sweeping, waits for
 //! no row that another has: it does without.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::mem;
 use std::time::Duration;
 
 use engine::error::{Error, Result};
+use engine::sweeping::by_organization;
 use engine::values;
 use jiff::Timestamp;
-use store::{Json, Row, Transaction};
+use store::{Json, Row, Statement, Transaction};
 use url::Url;
 use uuid::Uuid;
 
@@ -30,12 +31,14 @@ use super::limiter::{Limiter, Permit, Send};
 const LOOKED_AT: i64 = 256;
 /// Deliveries claimed in one transaction.
 const A_CLAIM: usize = 64;
+/// Leases that have run out which are ended in one transaction.
+const RELEASED: i64 = 1_000;
 /// As many pending deliveries are counted; where there are more, the number says nothing that this one does not.
 const MOST_COUNTED: i64 = 100_000;
 
 store::statements! {
-    /// Subscriptions with deliveries that are nobody's, after one of them up to another. A step an index for each, so that
-    /// what waits for one of them costs the others nothing.
+    /// Subscriptions with deliveries that are nobody's, after one of them up to another, and their organizations. A step an index for
+    /// each, so that what waits for one of them costs the others nothing.
     WAITING = "with recursive waiting(id) as (
             select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
                 and subscription_id > ?1 and subscription_id <= ?2 order by subscription_id limit 1)
@@ -43,26 +46,33 @@ store::statements! {
             select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
                 and subscription_id > waiting.id and subscription_id <= ?2 order by subscription_id limit 1)
                 from waiting where waiting.id is not null)
-        select id from waiting where id is not null limit ?3";
-    /// Deliveries of a subscription that are due, nobody's and not in hand here, the oldest first.
-    DUE = "select id, organization_id, doc from webhook_delivery
-        where subscription_id = ?2 and status = 'pending' and leased_until is null and next_attempt_at <= ?1
-        and not (id = any(?4)) order by next_attempt_at, id limit ?3";
-    /// What its deliveries are sent by; nothing once it is deleted.
-    SUBSCRIPTION = "select target_url, credential, event, disabled_at, doc from webhook_subscription
-        where organization_id = ?1 and id = ?2 and deleted_at is null";
-    /// Ends the leases that have run out.
-    RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where leased_until is not null and leased_until <= ?1
-            for update skip locked)
-        update webhook_delivery set leased_until = null where id in (select id from expired)";
-    /// Whether one has.
-    EXPIRED = "select 1 from webhook_delivery where leased_until is not null and leased_until <= ?1 limit 1";
-    /// Claims deliveries. The condition is that of DUE once more: of nodes that saw the same row, the first has it. Another
-    /// passes over it, while the first is at it and after, rather than wait for it with rows in hand that the first may be
+        select (select d.organization_id from webhook_delivery d where d.subscription_id = waiting.id and d.status = 'pending'
+                and d.leased_until is null limit 1), id
+        from waiting where id is not null limit ?3";
+    /// The same where organizations are on several servers, which can take no such steps together: of each subscription it is asked
+    /// whether anything waits for it.
+    WAITING_ANYWHERE = "select s.organization_id, s.id from webhook_subscription s where s.id > ?1 and s.id <= ?2 and s.deleted_at is null
+        and exists (select 1 from webhook_delivery d where d.organization_id = s.organization_id and d.subscription_id = s.id
+            and d.status = 'pending' and d.leased_until is null) order by s.id limit ?3";
+    /// Deliveries of a subscription that are due, nobody's and not in hand here, the oldest first, each with what it is sent by; nothing
+    /// once the subscription is deleted.
+    DUE = "select d.id, d.doc, s.target_url, s.credential, s.event, s.disabled_at, s.doc
+        from webhook_delivery d join webhook_subscription s on s.organization_id = ?1 and s.id = ?2 and s.deleted_at is null
+        where d.organization_id = ?1 and d.subscription_id = ?2 and d.status = 'pending' and d.leased_until is null
+        and d.next_attempt_at <= ?3 and not (d.id = any(?5)) order by d.next_attempt_at, d.id limit ?4";
+    /// Some of the leases that have run out.
+    EXPIRED = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until <= ?1
+        order by leased_until limit ?2";
+    /// Ends them.
+    RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where organization_id = ?1 and id = any(?2)
+            and leased_until is not null and leased_until <= ?3 for update skip locked)
+        update webhook_delivery set leased_until = null where organization_id = ?1 and id in (select id from expired)";
+    /// Claims deliveries of an organization. The condition is that of DUE once more: of nodes that saw the same row, the first has it.
+    /// Another passes over it, while the first is at it and after, rather than wait for it with rows in hand that the first may be
     /// waiting for in turn.
-    CLAIM = "with free as (select id from webhook_delivery where id = any(?3) and status = 'pending' and next_attempt_at <= ?1
-            and leased_until is null for update skip locked)
-        update webhook_delivery set leased_until = ?2 where id in (select id from free) returning id";
+    CLAIM = "with free as (select id from webhook_delivery where organization_id = ?1 and id = any(?4) and status = 'pending'
+            and next_attempt_at <= ?2 and leased_until is null for update skip locked)
+        update webhook_delivery set leased_until = ?3 where organization_id = ?1 and id in (select id from free) returning id";
     /// When the next delivery becomes due, of those that are not due yet.
     NEXT = "select next_attempt_at from webhook_delivery
         where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
@@ -119,7 +129,7 @@ pub(super) struct Subscribed {
     pub organization: Uuid,
     /// Which it is.
     pub subscription: Uuid,
-    /// Its `target_url, credential, event, disabled_at, doc`.
+    /// Its `target_url, credential, event, disabled_at, doc`, behind two other columns.
     pub row: Row,
 }
 
@@ -203,15 +213,23 @@ fn lease(
     until: Timestamp,
     found: &mut Found<'_>,
 ) -> Result<Look> {
-    if tx.row(&EXPIRED, &values![due])?.is_some() {
-        tx.execute(&RELEASE_EXPIRED, &values![due])?;
+    let expired = tx.rows(&EXPIRED, &values![due, RELEASED])?;
+    for (organization, ids) in by_organization::<Uuid>(&expired)? {
+        tx.execute(&RELEASE_EXPIRED, &values![organization, ids, due])?;
     }
     let mut seen = Vec::new();
     let mut look = take(tx, limiter, from, due, Some(until), &mut |_, batch| seen.push(batch))?;
     if look.count > 0 {
-        let ids: Vec<Uuid> = seen.iter().flat_map(|batch| batch.claimed.iter().map(|claimed| claimed.claim.id)).collect();
-        let won = tx.rows(&CLAIM, &values![due, until, ids])?;
-        let granted: HashSet<Uuid> = won.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
+        let mut wanted = BTreeMap::<Uuid, Vec<Uuid>>::new();
+        for Batch { subscribed, claimed } in &seen {
+            wanted.entry(subscribed.organization).or_default().extend(claimed.iter().map(|claimed| claimed.claim.id));
+        }
+        let mut granted = HashSet::new();
+        for (organization, ids) in wanted {
+            for row in tx.rows(&CLAIM, &values![organization, due, until, ids])? {
+                granted.insert(row.get::<Uuid>(0)?);
+            }
+        }
         (look.is_outrun, look.count) = (granted.len() < look.count, granted.len());
         for mut batch in seen {
             batch.claimed.retain(|claimed| granted.contains(&claimed.claim.id));
@@ -237,10 +255,12 @@ fn take(
     for (mut after, until) in [(last, Uuid::max()), (Uuid::nil(), last)] {
         let mut has_more = after < until;
         while has_more {
-            let waiting = tx.rows(&WAITING, &values![after, until, LOOKED_AT])?;
+            let waiting = tx.rows(waiting_of(tx), &values![after, until, LOOKED_AT])?;
             for row in &waiting {
-                after = row.get(0)?;
-                if let Some(batch) = fitting(tx, limiter, after, due, leased_until)? {
+                after = row.get(1)?;
+                // The last of its deliveries may have gone meanwhile.
+                let Some(organization) = row.get(0)? else { continue };
+                if let Some(batch) = fitting(tx, limiter, (organization, after), due, leased_until)? {
                     *from = after;
                     count += batch.claimed.len();
                     found(tx, batch);
@@ -255,11 +275,16 @@ fn take(
     Ok(Look { count, ..Look::default() })
 }
 
+/// How subscriptions are found that something waits for.
+fn waiting_of(tx: &Transaction<'_>) -> &'static Statement {
+    if tx.is_spread() { &WAITING_ANYWHERE } else { &WAITING }
+}
+
 /// The deliveries of a subscription that are due and for which there is room.
 fn fitting(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,
-    subscription: Uuid,
+    (organization, subscription): (Uuid, Uuid),
     due: Timestamp,
     leased_until: Option<Timestamp>,
 ) -> Result<Option<Batch>> {
@@ -268,12 +293,11 @@ fn fitting(
         limiter.want(subscription);
         return Ok(None);
     }
-    let rows = tx.rows(&DUE, &values![due, subscription, i64::try_from(free).unwrap_or(i64::MAX), limiter.in_hand(subscription)])?;
+    let most = i64::try_from(free).unwrap_or(i64::MAX);
+    let rows = tx.rows(&DUE, &values![organization, subscription, due, most, limiter.in_hand(subscription)])?;
+    let count = rows.len();
     let Some(first) = rows.first() else { return Ok(None) };
-    let organization: Uuid = first.get(1)?;
-    let Some(row) = tx.row(&SUBSCRIPTION, &values![organization, subscription])? else { return Ok(None) };
-    let target: String = row.get(0)?;
-    let subscribed = Subscribed { organization, subscription, row };
+    let target: String = first.get(2)?;
     let url = Url::parse(&target).ok();
     // A URL that leads nowhere is a host of its own, which the guard will refuse.
     let host = url.as_ref().and_then(host_of).unwrap_or(target);
@@ -282,14 +306,15 @@ fn fitting(
     for row in &rows {
         let id = row.get(0)?;
         let Some(permit) = limiter.acquire(Send { organization, subscription, delivery: id, host: &host, port }) else { break };
-        let delivery = row.get(2).map(|Json(delivery)| delivery).map_err(Error::from);
+        let delivery = row.get(1).map(|Json(delivery)| delivery).map_err(Error::from);
         claimed.push(Claimed { claim: Claim { id, leased_until }, delivery, permit });
     }
     // There are more, or have become fewer places meanwhile.
-    if rows.len() >= free || claimed.len() < rows.len() {
+    if count >= free || claimed.len() < count {
         limiter.want(subscription);
     }
-    Ok((!claimed.is_empty()).then_some(Batch { subscribed, claimed }))
+    let row = rows.into_iter().next().filter(|_| !claimed.is_empty());
+    Ok(row.map(|row| Batch { subscribed: Subscribed { organization, subscription, row }, claimed }))
 }
 
 /// When the next delivery becomes due after `now`, where there are leases also by the end of one.

@@ -58,13 +58,13 @@ pub(super) fn prepare(
     decided: &mut dyn FnMut(Claimed, Result<Prepared>),
 ) -> Result<()> {
     let Subscribed { organization, subscription: id, row } = subscribed;
-    if row.get::<Option<Timestamp>>(3)?.is_some() {
+    if row.get::<Option<Timestamp>>(5)?.is_some() {
         each(deliveries, decided, |_, _| Ok(Prepared::Discard));
         return Ok(());
     }
-    let Json(Signing { secrets }) = row.get(4)?;
-    let target = Arc::new(Target { address: means.targets.address(&row.get::<String>(0)?), secrets });
-    let subscription = Subscription { organization: *organization, id: *id, credential: row.get(1)?, event: row.get(2)? };
+    let Json(Signing { secrets }) = row.get(6)?;
+    let target = Arc::new(Target { address: means.targets.address(&row.get::<String>(2)?), secrets });
+    let subscription = Subscription { organization: *organization, id: *id, credential: row.get(3)?, event: row.get(4)? };
     let readable = deliveries.as_slice().iter().filter_map(|claimed| claimed.delivery.as_ref().ok());
     let told: Vec<Told> = readable.map(|delivery| delivery.told.clone()).collect();
     let mut say = |said: Said| {

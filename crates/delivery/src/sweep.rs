@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use engine::clock::Clock;
 use engine::error::Result;
+use engine::sweeping::by_organization;
 use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
@@ -40,21 +41,22 @@ store::statements! {
     OF_DELETED = "select id, created_at from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5 for update skip locked";
-    /// Removes deliveries.
-    REMOVE = "delete from webhook_delivery where id = any(?1)";
+    /// Removes deliveries. Left to itself, SQLite looks through all of the organization, here and below.
+    REMOVE = "delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1 where organization_id = ?1 and id = any(?2)";
     /// Removes a deleted subscription that has no deliveries any more, unless somebody is at it who has read it before.
     REMOVE_SUBSCRIPTION = "with bare as (select s.id from webhook_subscription s
             where s.organization_id = ?1 and s.id = ?2 and s.deleted_at is not null and not exists
-                (select 1 from webhook_delivery d where d.organization_id = s.organization_id and d.subscription_id = s.id)
+                (select 1 from webhook_delivery d where d.organization_id = ?1 and d.subscription_id = s.id)
             for update skip locked)
         delete from webhook_subscription where organization_id = ?1 and id in (select id from bare)";
-    /// Deliveries made after one and before another. Ids sort by the time they were made at, so it is the primary key that
+    /// Deliveries made after one and before another. Ids sort by the time they were made at, so it is an index of theirs that
     /// finds them.
-    OLD = "select id from webhook_delivery where id > ?1 and id < ?2 order by id limit ?3";
-    /// Removes of some deliveries those that are over, and those that are older than one of their age may be.
-    REMOVE_OLD = "with old as (select id from webhook_delivery where id = any(?1) and (status <> 'pending' or id < ?2)
+    OLD = "select organization_id, id from webhook_delivery where id > ?1 and id < ?2 order by id limit ?3";
+    /// Removes of some deliveries of an organization those that are over, and those that are older than one of their age may be.
+    REMOVE_OLD = "with old as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and (status <> 'pending' or id < ?3)
             for update skip locked)
-        delete from webhook_delivery where id in (select id from old)";
+        delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
+        where organization_id = ?1 and id in (select id from old)";
 }
 
 /// Removes what there is of deleted subscriptions, log first: as much as is done in one go. Where there is more, the sweep is
@@ -129,7 +131,7 @@ fn remove_log(
         if let Some(last) = rows.last() {
             place = (last.get(1)?, last.get(0)?);
             let ids: Vec<Uuid> = rows.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
-            tx.execute(&REMOVE, &values![ids])?;
+            tx.execute(&REMOVE, &values![organization, ids])?;
         }
         if !is_full(rows.len(), A_FEW) {
             tx.execute(&REMOVE_SUBSCRIPTION, &values![organization, subscription])?;
@@ -147,10 +149,11 @@ fn remove_old(tx: &mut Transaction<'_>, clock: &Clock, mut place: Uuid, over: Uu
     let began = clock.elapsed();
     for _ in 0..A_STEP {
         let rows = tx.rows(&OLD, &values![place, over, A_FEW])?;
-        let ids: Vec<Uuid> = rows.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
-        let Some(last) = ids.last() else { return Ok(None) };
-        place = *last;
-        tx.execute(&REMOVE_OLD, &values![ids, pending])?;
+        let Some(last) = rows.last() else { return Ok(None) };
+        place = last.get(1)?;
+        for (organization, ids) in by_organization::<Uuid>(&rows)? {
+            tx.execute(&REMOVE_OLD, &values![organization, ids, pending])?;
+        }
         if !is_full(rows.len(), A_FEW) {
             return Ok(None);
         }

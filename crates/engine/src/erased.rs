@@ -14,7 +14,7 @@ macro_rules! some_of {
             $key,
             " limit ?2 for update skip locked) delete from ",
             $table,
-            " where (",
+            " where organization_id = ?1 and (",
             $key,
             ") in (select ",
             $key,

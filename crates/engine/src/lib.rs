@@ -33,6 +33,7 @@ pub mod processors;
 pub mod server;
 pub mod summaries;
 pub mod surface;
+pub mod sweeping;
 pub mod uploads;
 
 pub use store;

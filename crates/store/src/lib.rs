@@ -35,6 +35,7 @@ use effort::Heaviest;
 pub use error::{Error, Result};
 pub use gather::{Find, Gather};
 pub use job::{Work, WorkError};
+pub use postgres::spread::Spread;
 pub use statement::Statement;
 pub use value::{FromColumn, Json, JsonText, Row, Value};
 
@@ -227,6 +228,23 @@ pub fn claim(url: &str) -> Result<Claim> {
     }
 }
 
+/// Spreads a PostgreSQL database over the servers that Citus knows, after bringing its schema up to date: the number of tables that
+/// were not spread yet. Blocks.
+pub fn distribute(url: &str, migrations: &Migrations, spread: &Spread) -> Result<usize> {
+    match location(url)? {
+        Location::Postgres => postgres::spread::distribute(url, &migrations.postgres, spread),
+        Location::Sqlite(_) => Err(Error::Configuration("SQLite is one file; what Citus spreads is a PostgreSQL database".into())),
+    }
+}
+
+/// Refuses a database of which only some tables are spread over several servers. Blocks.
+pub fn assert_whole(url: &str, spread: &Spread) -> Result<()> {
+    match location(url)? {
+        Location::Postgres => postgres::spread::assert_whole(url, spread),
+        Location::Sqlite(_) => Ok(()),
+    }
+}
+
 /// Copies a SQLite database as it is now into `file`, which must be empty, while others may be writing to it. Blocks.
 pub fn back_up(url: &str, file: &Path) -> Result<()> {
     match location(url)? {
@@ -276,6 +294,15 @@ impl<'a> Transaction<'a> {
         self.is_read_only
     }
 
+    /// Whether the rows of shares are on several servers, so that what is not of one share is asked of all of them.
+    #[must_use]
+    pub fn is_spread(&self) -> bool {
+        match &self.handle {
+            Handle::Sqlite(_) => false,
+            Handle::Postgres(connection) => connection.is_spread(),
+        }
+    }
+
     /// Has everything that is done here undone in the end, also where the work succeeds: its answer is given, and nothing of
     /// it has happened.
     pub fn rehearse(&mut self) {
@@ -308,8 +335,8 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a statement that inserts or updates one row, `insert … values (…)` or `update … where …`, for each of these rows; the
-    /// number of rows it touched. For many rows that is far less than as many statements. No two rows may be in conflict with one
-    /// another.
+    /// number of rows it touched. For many rows that is far less than as many statements. The first value, which says whose they are,
+    /// is the same in all, and no two rows may be in conflict with one another.
     pub fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
         let mut touched = 0;
         for rows in rows.chunks(many::ROWS) {

@@ -1,9 +1,10 @@
 //! A statement for one row, run for many.
 //!
 //! It is written for one row, `insert into t (a, b) values (?1, ?2) on conflict …` or `update t set b = ?2 where a = ?1 …`. SQLite
-//! runs it row by row: nothing lies between the program and the table there. PostgreSQL gets every parameter as an array of what
-//! it is in each row, and one statement: `insert into t (a, b) select each.p1, each.p2 from unnest($1::uuid[], $2::text[]) as
-//! each (p1, p2) on conflict …`, or `update t set b = each.p2 from unnest(…) as each (p1, p2) where a = each.p1 …`.
+//! runs it row by row: nothing lies between the program and the table there. PostgreSQL gets every parameter but the first, which is the
+//! same in each row, as an array of what it is there, and one statement: `insert into t (a, b) select $1::uuid, each.p2 from
+//! unnest($2::text[]) as each (p2) on conflict …`, or `update t set b = each.p2 from unnest(…) as each (p2) where a = $1 …`. That the
+//! first, which says whose the rows are, is a value tells a database that is spread over servers which of them to ask.
 
 /// Rows that go into one statement at the most.
 pub(crate) const ROWS: usize = 2_000;
@@ -11,20 +12,38 @@ pub(crate) const ROWS: usize = 2_000;
 /// The text for many rows, from PostgreSQL's for one and the names of the types of its parameters. `None` where the statement
 /// neither inserts `values` nor updates `where`.
 pub(crate) fn of_many<'t>(text: &str, types: impl ExactSizeIterator<Item = &'t str>) -> Option<String> {
-    let names: Vec<_> = (1..=types.len()).map(|number| format!("p{number}")).collect();
-    let arrays: Vec<_> = types.enumerate().map(|(index, name)| format!("${}::{name}[]", index + 1)).collect();
+    let types: Vec<_> = types.collect();
+    let (first, others) = types.split_first()?;
+    let names: Vec<_> = (2..types.len() + 1).map(|number| format!("p{number}")).collect();
+    let arrays: Vec<_> = others.iter().enumerate().map(|(index, name)| format!("${}::{name}[]", index + 2)).collect();
     let each = format!("unnest({}) as each ({})", arrays.join(", "), names.join(", "));
     let text = text.trim_start();
+    if others.is_empty() {
+        return None;
+    }
     if text.starts_with("insert into ") {
         let (head, rest) = text.split_once(" values (")?;
         let end = closing(rest)?;
         let (row, tail) = (&rest[..end], &rest[end + 1..]);
-        let row = row.replace('$', "each.p");
+        let row = of_each(row, first);
         return Some(format!("{head} select {row} from {each}{tail}"));
     }
     let (head, rest) = text.strip_prefix("update ")?.split_once("where ")?;
-    let [head, rest] = [head.trim_end(), rest].map(|part| part.replace('$', "each.p"));
+    let [head, rest] = [head.trim_end(), rest].map(|part| of_each(part, first));
     Some(format!("update {head} from {each} where {rest}"))
+}
+
+/// The parameters of a text for one row as they are for many: the first is a value of its type, the others are each row's.
+fn of_each(text: &str, first: &str) -> String {
+    let mut parts = text.split('$');
+    let mut each = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.strip_prefix('1').filter(|rest| !rest.starts_with(|letter: char| letter.is_ascii_digit())) {
+            Some(rest) => each.extend(["$1::", first, rest]),
+            None => each.extend(["each.p", part]),
+        }
+    }
+    each
 }
 
 /// Where the parenthesis closes that stands open before a text.
@@ -50,14 +69,15 @@ mod tests {
         assert_eq!(
             of_many(one, ["uuid", "text"].into_iter()).as_deref(),
             Some(
-                "insert into t (a, b, c) select each.p1, lower(each.p2), 'x' from unnest($1::uuid[], $2::text[]) as each (p1, p2) \
+                "insert into t (a, b, c) select $1::uuid, lower(each.p2), 'x' from unnest($2::text[]) as each (p2) \
                  on conflict (a) do update set b = excluded.b"
             )
         );
         assert_eq!(
             of_many("update t set b = $2\n        where a = $1 returning a", ["uuid", "text"].into_iter()).as_deref(),
-            Some("update t set b = each.p2 from unnest($1::uuid[], $2::text[]) as each (p1, p2) where a = each.p1 returning a")
+            Some("update t set b = each.p2 from unnest($2::text[]) as each (p2) where a = $1::uuid returning a")
         );
+        assert_eq!(of_each("$1 $10 $2", "uuid"), "$1::uuid each.p10 each.p2");
         for other in ["update t set a = $1", "insert into t select $1", "delete from t where a = $1"] {
             assert_eq!(of_many(other, ["uuid"].into_iter()), None, "{other}");
         }

@@ -17,6 +17,7 @@ mod migrating;
 mod pool;
 mod pooler;
 mod servers;
+pub(crate) mod spread;
 mod together;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,6 +51,8 @@ const LEAST_CONNECTIONS: usize = LOOKERS + 1;
 const SESSION: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set idle_in_transaction_session_timeout = '10s'";
 /// The same for look-ups. The server is to plan each once, rather than anew for every number of keys.
 const LOOKING: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
+/// The same where organizations are on several servers: which of them is asked is decided by the keys.
+const LOOKING_FAR: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
 /// One snapshot for all the reads of an operation; the locked organization row orders the writes.
 const BEGIN_READING: &str = "begin isolation level repeatable read read only";
 
@@ -77,14 +80,15 @@ impl Postgres {
         let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
         pooler::refuse_pooling_by_transaction(&connector, &mut link)?;
         migrating::migrate(&mut link, migrations)?;
+        let is_spread = spread::is_spread(&mut link, Instant::now() + WAIT_LIMIT)?;
         link.close();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let size = connections.unwrap_or(CONNECTIONS_A_CORE * cores).clamp(LEAST_CONNECTIONS, CONNECTIONS);
         let for_work = size - LOOKERS;
-        let pool = |session| Arc::new(Pool::new(connector.clone(), session));
+        let pool = |session| Arc::new(Pool::new(connector.clone(), session, is_spread));
         Ok(Self(Arc::new(Inner {
             pool: pool(SESSION),
-            looks: pool(LOOKING),
+            looks: pool(if is_spread { LOOKING_FAR } else { LOOKING }),
             // Half of them, so that who reads a lot leaves some to the others.
             shares: Shares::new(for_work.div_ceil(2)),
             writes: Queue::new(1),

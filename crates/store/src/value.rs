@@ -71,6 +71,7 @@ from! {
     Vec<Uuid> => Value::Uuids;
     &[Uuid] => |ids: &[Uuid]| Value::Uuids(ids.to_vec());
     Vec<String> => Value::Texts;
+    Vec<Vec<u8>> => Value::ManyBytes;
 }
 
 impl<T: Into<Value>> From<Option<T>> for Value {

@@ -1,5 +1,6 @@
 //! The server under test, and those who talk to it.
 
+pub mod citus;
 pub mod demo;
 pub mod dice;
 pub mod house;

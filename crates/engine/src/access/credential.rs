@@ -1,35 +1,38 @@
 //! Credentials: how a token becomes a caller.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::slice;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use store::{Json, Row, Statement, Transaction, Value};
 use strum::VariantArray;
 use uuid::Uuid;
 
+use super::token::named;
 use super::{AccessToken, ApiKey, Member, Organization, Permission, Permissions, Reach, Resource, Settings};
 use crate::error::{Error, Kind, Result};
-use crate::ids::Ids;
 
 store::statements! {
-    /// API keys and their organizations, by the hashes of tokens.
+    /// The organizations of API keys, by the hashes of tokens that do not name them.
+    OWNERS_OF_KEYS = "select organization_id, token_hash from api_key where token_hash = any(?1)
+        union all select organization_id, replaced_hash from api_key where replaced_hash = any(?1)";
+    /// The same of access tokens.
+    OWNERS_OF_TOKENS = "select organization_id, token_hash from access_token where token_hash = any(?1)";
+    /// API keys and their organizations, by these and the hashes of tokens.
     KEYS_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.token_hash from api_key k
-        join organization o on o.id = k.organization_id where k.token_hash = any(?1) and o.erased_at is null";
+        join organization o on o.id = k.organization_id where k.organization_id = any(?1) and k.token_hash = any(?2) and o.erased_at is null";
     /// The same by the hashes of tokens that the newest ones have replaced, with the ends of their grace times.
     KEYS_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.replaced_hash, k.replaced_until from api_key k
-        join organization o on o.id = k.organization_id where k.replaced_hash = any(?1) and o.erased_at is null";
+        join organization o on o.id = k.organization_id where k.organization_id = any(?1) and k.replaced_hash = any(?2) and o.erased_at is null";
     /// An API key and its organization, by its id.
     KEY_BY_ID = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id
         where k.organization_id = ?1 and k.id = ?2 and o.erased_at is null";
     /// Access tokens, their members and their organizations, by the hashes of the tokens.
     TOKENS_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc, t.token_hash from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
-        join organization o on o.id = t.organization_id where t.token_hash = any(?1) and o.erased_at is null";
+        join organization o on o.id = t.organization_id where t.organization_id = any(?1) and t.token_hash = any(?2) and o.erased_at is null";
     /// The access tokens of a connection, with its member and organization.
     TOKENS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
@@ -247,22 +250,12 @@ pub struct Revisions {
     pub stream: i64,
 }
 
-/// A new token: the prefix and 256 bits nobody can guess.
-#[must_use]
-pub fn token(prefix: &str, ids: &Ids) -> String {
-    format!("{prefix}{}", URL_SAFE_NO_PAD.encode(ids.secret::<32>()))
-}
-
-/// What of a token is stored.
-#[must_use]
-pub fn hash(token: &str) -> Vec<u8> {
-    Sha256::digest(token).to_vec()
-}
-
 /// What of a bearer token its caller is found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Shown {
     kind: Shows,
+    /// Whose it says that it is.
+    organization: Option<Uuid>,
     hash: [u8; 32],
 }
 
@@ -276,12 +269,13 @@ impl Shown {
     /// `None` where nobody has such a token.
     #[must_use]
     pub fn of(token: &str) -> Option<Self> {
-        let kind = match token.get(..3)? {
+        let prefix = token.get(..3)?;
+        let kind = match prefix {
             "sk_" => Shows::Key,
             "at_" => Shows::Token,
             _ => return None,
         };
-        Some(Self { kind, hash: Sha256::digest(token).into() })
+        Some(Self { kind, organization: named(prefix, token), hash: Sha256::digest(token).into() })
     }
 }
 
@@ -298,11 +292,27 @@ pub fn find(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Opt
 pub fn find_all(tx: &mut Transaction<'_>, shown: &[Shown], now: Timestamp) -> Result<HashMap<Shown, Identified>> {
     let (keys, tokens): (Vec<Shown>, Vec<Shown>) = shown.iter().partition(|shown| shown.kind == Shows::Key);
     let mut found = HashMap::new();
+    let (keys, tokens) = (with_owners(tx, &OWNERS_OF_KEYS, keys)?, with_owners(tx, &OWNERS_OF_TOKENS, tokens)?);
     look(tx, (&KEYS_BY_HASH, 6), &keys, &mut found, |row| api_key(row, now, None))?;
-    let others: Vec<_> = keys.into_iter().filter(|shown| !found.contains_key(shown)).collect();
+    let others: Vec<_> = keys.into_iter().filter(|shown| !found.contains_key(&shown.hash)).collect();
     look(tx, (&KEYS_BY_REPLACED_HASH, 6), &others, &mut found, |row| api_key(row, now, row.get(7)?))?;
     look(tx, (&TOKENS_BY_HASH, 8), &tokens, &mut found, |row| connection(slice::from_ref(row), now))?;
-    Ok(found.into_iter().filter_map(|(shown, identified)| Some((shown, identified?))).collect())
+    Ok(shown.iter().filter_map(|shown| Some((*shown, found.get(&shown.hash)?.clone()?))).collect())
+}
+
+/// What is shown, each with the organization whose it says that it is, or else is found to be; without those that are nobody's.
+fn with_owners(tx: &mut Transaction<'_>, of_hashes: &'static Statement, shown: Vec<Shown>) -> Result<Vec<Shown>> {
+    let (mut named, others): (Vec<Shown>, Vec<Shown>) = shown.into_iter().partition(|shown| shown.organization.is_some());
+    if !others.is_empty() {
+        let hashes = others.iter().map(|shown| shown.hash.to_vec()).collect();
+        let owners = tx.rows(of_hashes, &[Value::ManyBytes(hashes)])?;
+        let owners: HashMap<Vec<u8>, Uuid> = owners.iter().map(|row| Ok((row.get(1)?, row.get(0)?))).collect::<store::Result<_>>()?;
+        named.extend(others.into_iter().filter_map(|shown| {
+            let organization = owners.get(shown.hash.as_slice()).copied()?;
+            Some(Shown { organization: Some(organization), ..shown })
+        }));
+    }
+    Ok(named)
 }
 
 /// Reads what a statement finds by hashes, of which it tells each in a column.
@@ -310,15 +320,18 @@ fn look(
     tx: &mut Transaction<'_>,
     (statement, column): (&'static Statement, usize),
     shown: &[Shown],
-    found: &mut HashMap<Shown, Option<Identified>>,
+    found: &mut HashMap<[u8; 32], Option<Identified>>,
     read: impl Fn(&Row) -> Result<Option<Identified>>,
 ) -> Result<()> {
-    let Some(kind) = shown.first().map(|shown| shown.kind) else { return Ok(()) };
+    if shown.is_empty() {
+        return Ok(());
+    }
+    let organizations: BTreeSet<Uuid> = shown.iter().filter_map(|shown| shown.organization).collect();
     let hashes = shown.iter().map(|shown| shown.hash.to_vec()).collect();
-    for row in tx.rows(statement, &[Value::ManyBytes(hashes)])? {
+    for row in tx.rows(statement, &[Vec::from_iter(organizations).into(), Value::ManyBytes(hashes)])? {
         let hash: Vec<u8> = row.get(column)?;
         let hash = hash.try_into().map_err(|_| Error::internal("a hash of another length"))?;
-        found.insert(Shown { kind, hash }, read(&row)?);
+        found.insert(hash, read(&row)?);
     }
     Ok(())
 }

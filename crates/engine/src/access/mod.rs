@@ -5,10 +5,12 @@ mod permission;
 mod reach;
 mod resource;
 mod stored;
+mod token;
 
 pub(crate) use credential::STATEMENTS;
-pub use credential::{Access, Credential, Identified, Owner, Revisions, Shown, find, find_all, hash, load, name, token};
+pub use credential::{Access, Credential, Identified, Owner, Revisions, Shown, find, find_all, load, name};
 pub use permission::{Permission, Permissions};
 pub use reach::Reach;
 pub use resource::Resource;
 pub use stored::{AccessToken, ApiKey, DEFAULT_COUNTRY, Member, Organization, Settings};
+pub use token::{hash, named, owner, token, token_of};

@@ -13,6 +13,7 @@ use super::changes::{Change, bounded};
 use crate::access::Credential;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::sweeping;
 use crate::values;
 
 /// Old rows removed in one transaction, so that a sweep holds up no one.
@@ -23,14 +24,19 @@ const LONGEST_NAME: usize = 200;
 store::statements! {
     /// A new row. What the actor is called is looked up with it: the name of an API key, or of a member and the app that acts
     /// for them.
-    INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name) values (?1, ?2, ?3, ?4, ?5, ?6, coalesce(
-            (select doc ->> 'name' from api_key where organization_id = ?1 and id = ?7),
-            (select coalesce(nullif(m.doc ->> 'name', ''), m.doc ->> 'email')
-                    || coalesce(' via ' || (select a.doc ->> 'name' from oauth_app a where a.id = ?9), '')
-                from member m where m.organization_id = ?1 and m.id = ?8)))";
-    /// Removes a batch of old rows.
-    SWEEP = "with old as (select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2 for update skip locked)
-        delete from audit_log where (organization_id, id) in (select organization_id, id from old)";
+    INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
+        select o.id, ?2, ?3, ?4, ?5, ?6, coalesce(k.doc ->> 'name',
+            coalesce(nullif(m.doc ->> 'name', ''), m.doc ->> 'email') || ?9)
+        from organization o
+        left join api_key k on k.organization_id = o.id and k.id = ?7
+        left join member m on m.organization_id = o.id and m.id = ?8
+        where o.id = ?1 and o.erased_at is null";
+    /// What the app is called that acts for a member. It is asked for by itself: an app is no organization's.
+    APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
+    /// Old rows.
+    OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2";
+    /// Removes some of an organization's.
+    REMOVE = crate::some_old!("audit_log", "id", "occurred_at");
 }
 
 /// What sort of credential acted.
@@ -128,11 +134,18 @@ pub fn write(context: &mut Context<'_, '_>, entry: Entry) -> Result<()> {
     let doc = Doc { actor_kind: actor.kind, operation, target: &target, changes: bounded(changes), request_id };
     let (key, member) = actor.named_by();
     let id = context.ids().uuid(at);
-    context.execute_along(&INSERT, values![id, at, target.id, actor.id, Value::json(&doc)?, key, member, actor.app])
+    // An id that nobody has, where null would have a spread database ask every server.
+    let [key, member] = [key, member].map(|id| id.unwrap_or_else(|| context.new_id()));
+    let app: Option<String> = match actor.app {
+        Some(app) => context.row(&APP, values![app])?.map_or(Ok(None), |row| row.get(0))?,
+        None => None,
+    };
+    let via = app.map(|app| format!(" via {app}")).unwrap_or_default();
+    context.execute_along(&INSERT, values![id, at, target.id, actor.id, Value::json(&doc)?, key, member, via])
 }
 
 /// Removes rows that are kept no longer; true when there may be more of them.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<bool> {
     let Ok(oldest) = now.checked_sub(retention) else { return Ok(false) };
-    Ok(tx.execute(&SWEEP, &values![oldest, SWEEP_BATCH])? >= u64::from(SWEEP_BATCH))
+    Ok(sweeping::remove::<Uuid>(tx, &OLD, &REMOVE, oldest, SWEEP_BATCH)? >= u64::from(SWEEP_BATCH))
 }

@@ -4,7 +4,7 @@
 //! in flight the key is held by two locks that die with their owner: one in this process, and on a database of many nodes
 //! one in the transaction.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use store::Transaction;
+use uuid::Uuid;
 
 use super::Success;
 use super::request::Head;
@@ -27,7 +28,7 @@ const HEADER: &str = "idempotency-key";
 /// Characters at the most.
 const LONGEST: usize = 255;
 /// Expired records removed in one transaction, so that a sweep holds up no one.
-const SWEEP_BATCH: i64 = 500;
+const SWEEP_BATCH: u32 = 500;
 
 store::statements! {
     /// What was answered to a key.
@@ -37,9 +38,10 @@ store::statements! {
     RECORD = "insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         on conflict (organization_id, credential, key) do update set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, completed_at = excluded.completed_at";
-    /// Removes a batch of expired records.
-    SWEEP = "delete from idempotency_record where (organization_id, credential, key) in
-        (select organization_id, credential, key from idempotency_record where completed_at <= ?1 order by completed_at limit ?2)";
+    /// Expired records.
+    EXPIRED = "select organization_id, credential, key from idempotency_record where completed_at <= ?1 order by completed_at limit ?2";
+    /// Removes the expired ones of an organization among those of some credentials with some keys.
+    REMOVE = "delete from idempotency_record where organization_id = ?1 and credential = any(?2) and key = any(?3) and completed_at <= ?4";
 }
 
 /// The key of a request, and what the request is.
@@ -153,6 +155,15 @@ impl Drop for Held {
 /// Removes expired records; true when there may be more of them.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<bool> {
     let Ok(oldest) = now.checked_sub(retention) else { return Ok(false) };
-    let removed = tx.execute(&SWEEP, &values![oldest, SWEEP_BATCH])?;
-    Ok(i64::try_from(removed).unwrap_or(0) >= SWEEP_BATCH)
+    let rows = tx.rows(&EXPIRED, &values![oldest, SWEEP_BATCH])?;
+    let mut of = BTreeMap::<Uuid, (BTreeSet<String>, Vec<String>)>::new();
+    for row in &rows {
+        let (credentials, keys) = of.entry(row.get(0)?).or_default();
+        credentials.insert(row.get(1)?);
+        keys.push(row.get(2)?);
+    }
+    for (organization, (credentials, keys)) in of {
+        tx.execute(&REMOVE, &values![organization, Vec::from_iter(credentials), keys, oldest])?;
+    }
+    Ok(rows.len() as u64 >= u64::from(SWEEP_BATCH))
 }

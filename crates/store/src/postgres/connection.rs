@@ -84,7 +84,8 @@ enum Ready<'s> {
     Say(&'static str),
     Rows(tokio_postgres::Statement, Vec<&'s (dyn ToSql + Sync)>),
     Change(tokio_postgres::Statement, Vec<&'s (dyn ToSql + Sync)>),
-    Many(tokio_postgres::Statement, Vec<Vec<&'s Value>>),
+    /// With what is the same in every row, and what is not.
+    Many(tokio_postgres::Statement, &'s Value, Vec<Vec<&'s Value>>),
 }
 
 type Asked<'c> = Pin<Box<dyn Future<Output = Result<Told, tokio_postgres::Error>> + 'c>>;
@@ -123,6 +124,10 @@ impl Connection {
     pub(super) fn lend(mut self, pool: Arc<Pool>, has_rested: bool) -> Self {
         (self.pool, self.is_heard) = (Some(pool), !has_rested);
         self
+    }
+
+    pub(crate) fn is_spread(&self) -> bool {
+        self.pool.as_ref().is_some_and(|pool| pool.is_spread())
     }
 
     /// Has it closed when the work is over: that was broken off, and may have been anywhere.
@@ -295,7 +300,8 @@ impl Connection {
             Step::Many(statement, rows) => {
                 let prepared = self.prepared_for_many(statement)?.ok_or(Failure::Lost)?;
                 let columns = prepared.params().len();
-                Ready::Many(prepared, (0..columns).map(|column| rows.iter().map(|row| &row[column]).collect()).collect())
+                let first = rows.first().and_then(|row| row.first()).ok_or(Failure::Lost)?;
+                Ready::Many(prepared, first, (1..columns).map(|column| rows.iter().map(|row| &row[column]).collect()).collect())
             }
         })
     }
@@ -362,6 +368,10 @@ impl Connection {
         if rows.iter().any(|row| row.len() != columns) {
             return Err(Error::Defect(format!("wants {columns} values a row: {}", statement.text())));
         }
+        let Some(first) = rows.first().and_then(|row| row.first()) else { return Ok(Vec::new()) };
+        if rows.iter().any(|row| row.first() != Some(first)) {
+            return Err(Error::Defect(format!("wants the same first value in every row: {}", statement.text())));
+        }
         self.exchange(vec![Step::Many(statement, rows)])
     }
 
@@ -392,8 +402,9 @@ impl Ready<'_> {
             Self::Say(sql) => Box::pin(async move { client.batch_execute(sql).await.map(|()| Told::Done) }),
             Self::Rows(statement, params) => Box::pin(async move { client.query(statement, params).await.map(Told::Rows) }),
             Self::Change(statement, params) => Box::pin(async move { client.execute(statement, params).await.map(Told::Touched) }),
-            Self::Many(statement, arrays) => Box::pin(async move {
-                let params: Vec<&(dyn ToSql + Sync)> = arrays.iter().map(|array| array as &(dyn ToSql + Sync)).collect();
+            Self::Many(statement, first, arrays) => Box::pin(async move {
+                let mut params: Vec<&(dyn ToSql + Sync)> = vec![*first];
+                params.extend(arrays.iter().map(|array| array as &(dyn ToSql + Sync)));
                 if statement.columns().is_empty() {
                     return client.execute(statement, &params).await.map(Told::Touched);
                 }

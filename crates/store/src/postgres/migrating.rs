@@ -15,7 +15,7 @@ use crate::error::{Result, told};
 /// Held while migrating, so that of several nodes starting at once one migrates and the others wait.
 const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
 /// How long that, and migrating, may take.
-const MIGRATION_LIMIT: Duration = Duration::from_hours(1);
+pub(super) const MIGRATION_LIMIT: Duration = Duration::from_hours(1);
 /// What a migration may take is not for the server to say, whatever the role's settings are.
 const PATIENT_SESSION: &str = "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
 /// But for the tables that others use.

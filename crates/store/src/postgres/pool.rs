@@ -29,6 +29,8 @@ pub(super) struct Pool {
     connector: Arc<Connector>,
     /// What is said first on each.
     session: &'static str,
+    /// Whether the rows of shares are on several servers.
+    is_spread: bool,
     resting: Mutex<Resting>,
     given_up: AtomicU64,
 }
@@ -42,8 +44,12 @@ struct Resting {
 }
 
 impl Pool {
-    pub(super) fn new(connector: Arc<Connector>, session: &'static str) -> Self {
-        Self { connector, session, resting: Mutex::default(), given_up: AtomicU64::default() }
+    pub(super) fn new(connector: Arc<Connector>, session: &'static str, is_spread: bool) -> Self {
+        Self { connector, session, is_spread, resting: Mutex::default(), given_up: AtomicU64::default() }
+    }
+
+    pub(super) fn is_spread(&self) -> bool {
+        self.is_spread
     }
 
     /// How many were given up.

@@ -1,0 +1,191 @@
+//! Citus: the rows of shares spread over several servers.
+//!
+//! Every table with the column that says whose a row is lies in shards by it, those of one share together, and a few small tables are
+//! copied to every server. What is of one share is then one server's business, and a transaction that touches nothing else is over when
+//! that server says so. A database of which only some tables lie so would lose that without a word, so it is refused.
+
+use tokio::time::Instant;
+
+use super::link::{Connector, Failure, Link};
+use super::migrating;
+use crate::WAIT_LIMIT;
+use crate::error::{Error, Result};
+
+/// How tables are spread.
+#[derive(Debug, Clone, Copy)]
+pub struct Spread {
+    /// The table of the shares, and its key.
+    pub root: (&'static str, &'static str),
+    /// The column by which every other table with rows of shares says whose they are.
+    pub column: &'static str,
+    /// Tables of nobody that rows of shares refer to: every server has a copy.
+    pub copied: &'static [&'static str],
+}
+
+/// Whether any table is spread.
+const IS_SPREAD: &str = "select 1 from pg_dist_partition limit 1";
+const HAS_EXTENSION: &str = "select 1 from pg_extension where extname = 'citus'";
+/// Servers that hold shards, besides the one that is asked.
+const WORKERS: &str = "select count(*) from pg_dist_node where groupid <> 0 and isactive and shouldhaveshards and noderole = 'primary'";
+/// A table that is copied and one that is in shards are not changed by one transaction in parallel.
+const ONE_AFTER_ANOTHER: &str = "citus.multi_shard_modify_mode = 'sequential'";
+
+/// How the tables of a database lie.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tables {
+    spread: Vec<String>,
+    local: Vec<String>,
+    /// Spread by something else.
+    astray: Vec<String>,
+}
+
+impl Tables {
+    /// From `name=+,name=-,name=!`.
+    fn read(text: &str) -> Self {
+        let mut tables = Self::default();
+        for (name, mark) in text.split(',').filter_map(|table| table.split_once('=')) {
+            match mark {
+                "+" => &mut tables.spread,
+                "-" => &mut tables.local,
+                _ => &mut tables.astray,
+            }
+            .push(name.to_owned());
+        }
+        tables
+    }
+
+    /// What is wrong with them.
+    fn refusal(&self) -> Option<String> {
+        if !self.astray.is_empty() {
+            return Some(format!(
+                "Citus has these tables in another way than `vestibule migrate --citus` lays them out: {}",
+                self.astray.join(", ")
+            ));
+        }
+        (!self.spread.is_empty() && !self.local.is_empty()).then(|| {
+            format!(
+                "the database is spread over several servers by halves: {} lie on this one alone, so that a crash could keep a part of \
+                 a write; stop every node and run `vestibule migrate --citus`",
+                self.local.join(", ")
+            )
+        })
+    }
+}
+
+/// Whether the rows of shares are on several servers.
+pub(super) fn is_spread(link: &mut Link, until: Instant) -> Result<bool, Failure> {
+    Ok(has_extension(link, until)? && link.word(until, IS_SPREAD)?.is_some())
+}
+
+fn has_extension(link: &mut Link, until: Instant) -> Result<bool, Failure> {
+    Ok(link.word(until, HAS_EXTENSION)?.is_some())
+}
+
+/// Refuses a database of which only some tables are spread.
+pub(crate) fn assert_whole(url: &str, spread: &Spread) -> Result<()> {
+    let until = Instant::now() + WAIT_LIMIT;
+    let mut link = Connector::new(url)?.connect(until).map_err(unusable)?;
+    let refusal = if has_extension(&mut link, until)? { tables(&mut link, until, spread)?.refusal() } else { None };
+    link.close();
+    refusal.map_or(Ok(()), |refusal| Err(Error::Configuration(refusal)))
+}
+
+fn tables(link: &mut Link, until: Instant, spread: &Spread) -> Result<Tables, Failure> {
+    let Spread { root: (root, key), column, copied } = spread;
+    let copied = listed(copied.iter());
+    let all = format!(
+        "select string_agg(t.name || '=' || case when p.logicalrelid is null then '-'
+            when t.name = any({copied}) then case when p.partmethod = 'n' and p.repmodel = 't' then '+' else '!' end
+            when p.partmethod = 'h' and column_to_column_name(p.logicalrelid, p.partkey) = case when t.name = '{root}' then '{key}' else '{column}' end
+                and p.colocationid = (select r.colocationid from pg_dist_partition r where r.logicalrelid = '{root}'::regclass) then '+'
+            else '!' end, ',' order by t.name)
+        from (select c.oid, c.relname::text as name from pg_class c where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
+            and (c.relname = '{root}' or c.relname = any({copied}) or exists (select 1 from pg_attribute a
+                where a.attrelid = c.oid and a.attname = '{column}' and not a.attisdropped))) t
+        left join pg_dist_partition p on p.logicalrelid = t.oid"
+    );
+    Ok(Tables::read(&link.word(until, &all)?.unwrap_or_default()))
+}
+
+/// Spreads what of a database is not spread yet, in one transaction; the number of tables. Blocks, and so is whoever uses the database.
+pub(crate) fn distribute(url: &str, migrations: &refinery::Runner, spread: &Spread) -> Result<usize> {
+    let until = Instant::now() + migrating::MIGRATION_LIMIT;
+    let mut link = Connector::new(url)?.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
+    migrating::migrate(&mut link, migrations)?;
+    let refuse = |text: &str| Err(Error::Configuration(text.into()));
+    if !has_extension(&mut link, until)? {
+        return refuse("there is no Citus here: `create extension citus` on every server, in this database");
+    }
+    if link.word(until, WORKERS)?.is_none_or(|count| count == "0") {
+        return refuse("there is no server to spread to: `select citus_add_node(…)` for each of them");
+    }
+    let Tables { local, astray, .. } = tables(&mut link, until, spread)?;
+    if !astray.is_empty() {
+        return refuse(&Tables { astray, ..Tables::default() }.refusal().unwrap_or_default());
+    }
+    if local.is_empty() {
+        link.close();
+        return Ok(0);
+    }
+    link.run(until, "set statement_timeout = 0; set lock_timeout = 0")?;
+    // Each by itself: of several in one text, Citus would send the whole text on for each.
+    for step in steps(&mut link, until, spread, &local)? {
+        link.run(until, &step)?;
+    }
+    link.close();
+    Ok(local.len())
+}
+
+/// What spreads some tables: their references go, and come again when both ends lie where they will.
+fn steps(link: &mut Link, until: Instant, spread: &Spread, local: &[String]) -> Result<Vec<String>, Failure> {
+    let Spread { root: (root, key), column, copied } = spread;
+    let among = format!("any({}::regclass[])", listed(local.iter()));
+    let mut references = |form: &str| {
+        let each = format!(
+            "select string_agg({form}, chr(10) order by conname) from pg_constraint where contype = 'f' and conparentid = 0
+                and (conrelid = {among} or confrelid = {among})"
+        );
+        let told = link.word(until, &each).map(Option::unwrap_or_default);
+        told.map(|told| told.lines().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let dropped = references("format('alter table %s drop constraint %I', conrelid::regclass, conname)")?;
+    let added = references("format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))")?;
+    let settings =
+        link.word(until, &format!("select format('alter database %I set {}', current_database())", ONE_AFTER_ANOTHER.replace('\'', "''")))?;
+    let is_local = |table: &str| local.iter().any(|local| local == table);
+    let mut steps = vec!["begin".to_owned(), format!("set local {ONE_AFTER_ANOTHER}")];
+    steps.extend(dropped);
+    steps.extend(copied.iter().filter(|table| is_local(table)).map(|table| format!("select create_reference_table('{table}')")));
+    if is_local(root) {
+        steps.push(format!("select create_distributed_table('{root}', '{key}', colocate_with => 'none')"));
+    }
+    let others = local.iter().filter(|table| table != root && !copied.contains(&table.as_str()));
+    steps.extend(others.map(|table| format!("select create_distributed_table('{table}', '{column}', colocate_with => '{root}')")));
+    steps.extend(added);
+    steps.extend(settings);
+    steps.push("commit".to_owned());
+    Ok(steps)
+}
+
+fn listed(names: impl Iterator<Item = impl AsRef<str>>) -> String {
+    let names: Vec<_> = names.map(|name| format!("'{}'", name.as_ref())).collect();
+    format!("array[{}]::text[]", names.join(", "))
+}
+
+fn unusable(failure: Failure) -> Error {
+    Error::Configuration(failure.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_spread_as_a_whole_or_not_at_all() {
+        assert_eq!(Tables::read("").refusal(), None);
+        assert_eq!(Tables::read("a=+,b=+").refusal(), None);
+        assert_eq!(Tables::read("a=-,b=-").refusal(), None);
+        assert!(Tables::read("a=+,b=-,c=-").refusal().is_some_and(|told| told.contains("b, c lie on this one")));
+        assert!(Tables::read("a=+,b=!").refusal().is_some_and(|told| told.contains("another way") && told.contains("b")));
+    }
+}

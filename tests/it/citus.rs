@@ -1,0 +1,183 @@
+//! A database whose organizations are spread over several servers by Citus. `VESTIBULE_ON_CITUS=1` has every test on PostgreSQL run on
+//! such a one.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use postgres::{Client, NoTls};
+use reqwest::Method;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::one_organization::is_across;
+use crate::support::citus::{self, Servers};
+use crate::support::node::Node;
+
+/// How long a client that is let down goes on asking.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn vestibule(arguments: &[&str]) -> (bool, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_vestibule")).args(arguments).output().unwrap();
+    (output.status.success(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+}
+
+/// A database with an organization in it is spread, as a whole, once; one that has lost a part of that is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_is_spread_as_a_whole_or_refused() {
+    let Some(url) = tokio::task::spawn_blocking(citus::fresh_undistributed).await.unwrap() else { return };
+    let token = {
+        let plain = Node::start(&url, &[]);
+        let token = plain.key().await;
+        plain.api(&token).ok(Method::POST, "/portals", Some(json!({ "name": "Before" }))).await;
+        token
+    };
+    let (is_done, said) = vestibule(&["migrate", "--citus", "--database-url", &url]);
+    assert!(is_done && said.starts_with("spread "), "{said}");
+    let (is_done, said) = vestibule(&["migrate", "--citus", "--database-url", &url]);
+    assert!(is_done && said.starts_with("spread 0 tables"), "{said}");
+    {
+        let node = Node::start(&url, &[]);
+        let api = node.api(&token);
+        api.ok(Method::POST, "/portals", Some(json!({ "name": "After" }))).await;
+        let portals = api.ok(Method::GET, "/portals", None).await;
+        assert_eq!(portals.as_array().unwrap().len(), 2, "{portals}");
+    }
+    let of_database = url.clone();
+    let add = move || Client::connect(&of_database, NoTls).unwrap().batch_execute("create table stray (organization_id uuid primary key)");
+    tokio::task::spawn_blocking(add).await.unwrap().unwrap();
+    for command in [["serve", "--listen", "127.0.0.1:0"], ["migrate", "--database-connections", "4"]] {
+        let (is_done, said) = vestibule(&[&command[..], &["--database-url", &url]].concat());
+        assert!(!is_done && said.contains("by halves: stray lie"), "{said}");
+    }
+    let (is_done, said) = vestibule(&["migrate", "--citus", "--database-url", &url]);
+    assert!(is_done && said.starts_with("spread 1 tables"), "{said}");
+    let (is_done, said) = vestibule(&["migrate", "--database-url", &url]);
+    assert!(is_done, "{said}");
+}
+
+/// Citus takes every statement, and one that is an organization's is asked of one shard.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_statement_of_an_organization_is_one_shards() {
+    let Some(url) = tokio::task::spawn_blocking(citus::fresh_database).await.unwrap() else { return };
+    let held = move || {
+        let mut client = Client::connect(&url, NoTls).unwrap();
+        let mut wrong = Vec::new();
+        for statement in &vestibule::app::app().statements {
+            let text = statement.text().split_whitespace().collect::<Vec<_>>().join(" ");
+            if text.starts_with("with recursive waiting") {
+                // Where organizations are spread, another takes its place.
+                continue;
+            }
+            let sql = match text.split_once(" indexed by ") {
+                Some((head, tail)) => format!("{head} {}", tail.split_once(' ').unwrap().1),
+                None => text.clone(),
+            }
+            .replace('?', "$");
+            let types: Vec<String> = client.prepare(&sql).unwrap().params().iter().map(|of| of.name().to_owned()).collect();
+            let values: Vec<&str> = types.iter().map(|of| some(of)).collect();
+            let call = if values.is_empty() { "execute held".to_owned() } else { format!("execute held ({})", values.join(", ")) };
+            client.batch_execute(&format!("prepare held as {sql}")).unwrap();
+            let plan = client.query(&format!("explain {call}"), &[]);
+            client.batch_execute("deallocate held").unwrap();
+            match plan {
+                Err(error) => wrong.push(format!("{error:?}: {text}")),
+                Ok(plan) => {
+                    let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+                    let asked = plan.iter().filter_map(|line| line.trim().strip_prefix("Task Count: ")).any(|count| count != "1");
+                    if asked && !is_across(&text) {
+                        wrong.push(format!("asks several shards: {text}"));
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    };
+    tokio::task::spawn_blocking(held).await.unwrap();
+}
+
+/// A value of a type, as SQL.
+fn some(of: &str) -> &'static str {
+    match of {
+        "uuid" => "'0192f0c1-2345-7abc-8def-0123456789ab'",
+        "_uuid" => "'{0192f0c1-2345-7abc-8def-0123456789ab}'",
+        "_text" => "'{a}'",
+        "_bytea" => "array['\\x01'::bytea]",
+        "bytea" => "'\\x01'",
+        "int8" | "int4" => "1",
+        "bool" => "true",
+        "timestamptz" => "'2026-11-21T09:30:00Z'",
+        "jsonb" => "'{}'",
+        _ => "'a'",
+    }
+}
+
+/// Crashes of the coordinator while organizations are written to: three. `VESTIBULE_CITUS_CRASHES` makes it more.
+#[tokio::test(flavor = "multi_thread")]
+async fn crashes_of_the_coordinator_part_nothing() {
+    const WRITERS: usize = 8;
+    let crashes = std::env::var("VESTIBULE_CITUS_CRASHES").map_or(3, |count| count.parse().unwrap());
+    let Some(servers) = tokio::task::spawn_blocking(Servers::start).await.unwrap() else { return };
+    let servers = Arc::new(servers);
+    let made = servers.clone();
+    let url = tokio::task::spawn_blocking(move || {
+        let url = made.database("crashing");
+        store::distribute(&url, &vestibule::migrations(), &vestibule::SPREAD).unwrap();
+        url
+    })
+    .await
+    .unwrap();
+    let node = Arc::new(Node::start(&url, &[]));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let (token, http, base) = (node.key().await, reqwest::Client::new(), node.base.clone());
+        let is_over = is_over.clone();
+        writers.spawn(async move {
+            let mut made = Vec::new();
+            while !is_over.load(Ordering::Relaxed) {
+                let (key, body) =
+                    (format!("w{writer}-{}", made.len()), json!({ "nickname": format!("w{writer}-{}", made.len()), "title": "Wi-Fi" }));
+                let began = Instant::now();
+                let id = loop {
+                    let request = http.post(format!("{base}/api/v1/portal-manuals")).bearer_auth(&token);
+                    let sent = request.header("Idempotency-Key", &key).json(&body).timeout(Duration::from_secs(20)).send().await;
+                    if let Ok(answer) = sent {
+                        let status = answer.status().as_u16();
+                        let body: serde_json::Value = answer.json().await.unwrap_or_default();
+                        if status == 201 {
+                            break body["data"]["id"].as_str().unwrap().to_owned();
+                        }
+                        assert!([409, 503].contains(&status), "{status} {body}");
+                    }
+                    assert!(began.elapsed() < PATIENCE, "no answer to {key}");
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                };
+                made.push(id);
+            }
+            made
+        });
+    }
+    for crash in 0..crashes {
+        tokio::time::sleep(Duration::from_millis(900 + 137 * (crash % 5))).await;
+        let servers = servers.clone();
+        tokio::task::spawn_blocking(move || servers.crash(0)).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    is_over.store(true, Ordering::Relaxed);
+    let made: Vec<String> = writers.join_all().await.concat();
+    let counted = tokio::task::spawn_blocking(move || {
+        let mut client = Client::connect(&url, NoTls).unwrap();
+        let mut count = |sql: &str| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
+        let unrecorded = "select count(*) from manual m where not exists (select 1 from idempotency_record r
+            where r.organization_id = m.organization_id and r.body like '%' || m.id || '%')";
+        let undone = "select count(*) from idempotency_record r where not exists (select 1 from manual m
+            where r.organization_id = m.organization_id and r.body like '%' || m.id || '%')";
+        (count("select count(*) from manual"), count(unrecorded), count(undone))
+    });
+    let (manuals, unrecorded, undone) = counted.await.unwrap();
+    eprintln!("{crashes} crashes of the coordinator: {} manuals acknowledged, {manuals} there", made.len());
+    assert_eq!((unrecorded, undone), (0, 0), "a manual and the record of its key are one");
+    assert_eq!(usize::try_from(manuals).unwrap(), made.len(), "each that was acknowledged, once, and no other");
+}

@@ -1,0 +1,47 @@
+//! Tokens name their organization, and one that does not is found all the same.
+
+use engine::access;
+use engine::ids::Ids;
+use reqwest::Method;
+use serde_json::json;
+use store::Value;
+use uuid::Uuid;
+
+use crate::support::house::House;
+use crate::support::{App, on_both};
+
+on_both! {
+    /// What names an organization is looked for there; a token of another organization under its name is nobody's.
+    async fn a_token_names_its_organization(app: App) {
+        let (org, other) = (app.org().await, app.org().await);
+        let token = org.key().await.token.unwrap();
+        assert_eq!(access::named("sk_", &token), Some(org.id));
+        app.api(&token).ok(Method::GET, "/portals", None).await;
+        let secret = &token[token.len() - 43..];
+        let moved = access::token_of("sk_", other.id, &Ids::default());
+        let forged = format!("{}{secret}", &moved[..moved.len() - 43]);
+        let nobodys = access::token_of("sk_", Uuid::nil(), &Ids::default());
+        for wrong in [forged, nobodys, format!("sk_{secret}")] {
+            assert_eq!(app.api(&wrong).get("/portals").await.status, 401);
+        }
+    }
+
+    /// API keys, stay tokens and access tokens that were made before tokens named anything.
+    async fn tokens_of_before_go_on_working(app: App) {
+        let house = House::build(&app).await;
+        let org = &house.org;
+        let old = access::token("sk_", &Ids::default());
+        let key = org.key().await.token.unwrap();
+        let replace = "update api_key set token_hash = ?2 where token_hash = ?1";
+        let hashes = vec![Value::Bytes(access::hash(&key)), Value::Bytes(access::hash(&old))];
+        assert_eq!(app.change(replace, hashes).await, 1);
+        app.api(&old).ok(Method::POST, "/portals", Some(json!({ "name": "Old" }))).await;
+        app.api(&old).ok(Method::GET, "/portals", None).await;
+        assert_eq!(app.api(&key).get("/portals").await.status, 401);
+        let stay = access::token("", &Ids::default());
+        let replace = "update guest_link set token = ?2 where token = ?1";
+        assert_eq!(app.change(replace, vec![house.token.clone().into(), stay.clone().into()]).await, 1);
+        assert_eq!(app.stay(&stay, "").await.status, 200);
+        assert_eq!(app.stay(&house.token, "").await.status, 404);
+    }
+}

@@ -1,0 +1,294 @@
+//! Every statement is one organization's: all that it reads and writes of tenants is bound to `?1`. Where the rows of organizations are on
+//! several servers, such a statement is one server's business. What is not so is listed here, with the reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Tables that are no organization's.
+const OF_NOBODY: [&str; 5] = ["duty", "oauth_app", "secret", "summary_version", "unnest"];
+
+/// Statements that look for something whosever it is. Each is told by its beginning, which no other statement has.
+const ACROSS: &[(&str, &str)] = &[
+    ("select organization_id, token_hash from api_key where token_hash = any(?1)", "the owner of a key that does not name it"),
+    ("select organization_id, token_hash from access_token where", "the owner of an access token that does not name it"),
+    ("select organization_id from access_token where token_hash = ?1", "the same, to revoke it"),
+    ("select organization_id from oauth_grant where code_hash = ?1", "the owner of a code that does not name it"),
+    ("select organization_id from oauth_refresh_token where token_hash = ?1", "the owner of a refresh token that does not name it"),
+    ("select organization_id from member_session where token_hash = ?1", "the owner of a session that does not name it"),
+    ("select organization_id from sign_in_ticket where token_hash = ?1", "the owner of a sign-in link that does not name it"),
+    ("select organization_id, token from guest_link where", "the owners of stay tokens that do not name them"),
+    ("select organization_id, token_hash from portal_preview where", "the owners of previews that do not name them"),
+    ("select m.id, m.doc, o.id, o.doc from member m join organization o", "whoever signs in by an address names no organization"),
+    ("select id, doc, created_at, updated_at from organization where erased_at is null order by", "the platform lists its organizations"),
+    ("select count(*) from organization where", "and counts them"),
+    ("select id from organization where id > ?1", "a new version of a summary is written for each"),
+    ("select id from organization where erased_at is not null", "the sweep of erased organizations"),
+    ("delete from access_token where organization_id <> ?1", "a member connects an app in one organization at a time"),
+    ("delete from oauth_grant where organization_id <> ?1", "the same"),
+    ("update webhook_subscription set disabled_at = ?3, disabled_reason = ?4 where organization_id <> ?1", "the same"),
+    ("select organization_id, id from portal_preview where expires_at", "a sweep"),
+    ("select organization_id, id from sign_in_ticket where expires_at", "a sweep"),
+    ("select organization_id, id from member_session where created_at", "a sweep"),
+    ("select organization_id, id from member_session where used_at", "a sweep"),
+    ("select organization_id, id from audit_log where occurred_at", "a sweep"),
+    ("select organization_id, credential, key from idempotency_record where completed_at", "a sweep"),
+    ("select organization_id, cursor from guest_change where occurred_at", "a sweep"),
+    ("select organization_id, id, oauth_app_id from oauth_grant where expires_at", "a sweep"),
+    ("select organization_id, token_hash from oauth_refresh_token where expires_at", "a sweep"),
+    ("select organization_id, id from access_token where expires_at", "a sweep"),
+    ("select distinct oauth_app_id from oauth_grant", "a sweep asks who uses an app"),
+    ("select distinct oauth_app_id from access_token", "the same"),
+    ("select organization_id, id from webhook_subscription where deleted_at", "a sweep"),
+    ("select organization_id, id from webhook_delivery where id > ?1", "a sweep"),
+    ("with recursive waiting(id) as", "the dispatcher asks for whom something waits"),
+    ("select s.organization_id, s.id from webhook_subscription s where s.id > ?1", "the same"),
+    ("select organization_id, id from webhook_delivery where leased_until", "it asks which leases have run out"),
+    ("select leased_until from webhook_delivery", "and when the next will have"),
+    ("select next_attempt_at from webhook_delivery where status = 'pending' and leased_until is null", "and when the next delivery is due"),
+    ("select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at <= ?1", "a measure"),
+    ("select count(*) from (select 1 as one from webhook_delivery", "a measure"),
+    ("select f.organization_id, f.id from guest_file f join organization o", "a sweep"),
+    ("select organization_id, key from file_removal where", "a sweep"),
+    ("select f.key from guest_file f join organization o", "a sweep asks whose files lie in the storage"),
+    ("select organization_id from record where name_key is null", "what version 0.1.0 wrote is completed once"),
+    (
+        "select organization_id, credential, created_at, id, event from webhook_subscription",
+        "every subscription is looked at once a minute",
+    ),
+    ("select t.organization_id from device_timer t", "the timekeeper asks whose timer has run out"),
+    ("select t.online_since from device_timer t", "and when the next will have"),
+    ("select j.organization_id, j.translation_id, j.language from translation_job j", "the translator asks what is due"),
+    ("select next_attempt_at from translation_job", "and when more will be"),
+    ("update translation_job set leased_until = null where leased_until is not null", "a translator that starts alone"),
+];
+
+/// Whether a statement, its words apart by one space, is listed.
+pub fn is_across(text: &str) -> bool {
+    across(text).is_some()
+}
+
+fn across(text: &str) -> Option<&'static str> {
+    ACROSS.iter().map(|(start, _)| *start).find(|start| text.starts_with(start))
+}
+
+#[test]
+fn every_statement_is_one_organizations() {
+    let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
+    for statement in &vestibule::app::app().statements {
+        let text = statement.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some(start) = across(&text) {
+            assert!(used.insert(start), "more than one begins so: {start}");
+            continue;
+        }
+        let unbound = unbound(&text);
+        if !unbound.is_empty() {
+            wrong.push(format!("{unbound:?} in {text}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let idle: Vec<_> = ACROSS.iter().filter(|(start, _)| !used.contains(start)).collect();
+    assert!(idle.is_empty(), "no statement begins so: {idle:?}");
+}
+
+/// The tables of a statement that are not bound to the organization `?1`, each by the name it goes by.
+fn unbound(text: &str) -> Vec<String> {
+    let mut blocks = vec![Block::default()];
+    let mut open = vec![0];
+    let words = words(text);
+    for (index, word) in words.iter().enumerate() {
+        let at = |offset: usize| words.get(index + offset).map_or("", String::as_str);
+        let inner = *open.last().unwrap();
+        match word.as_str() {
+            "(" if at(1) == "select" || at(1) == "with" => {
+                open.push(blocks.len());
+                blocks.push(Block { within: Some(inner), ..Block::default() });
+            }
+            "(" => open.push(inner),
+            ")" => drop(open.pop()),
+            // What follows is another query beside the one before.
+            "union" => {
+                *open.last_mut().unwrap() = blocks.len();
+                blocks.push(Block { within: blocks[inner].within, ..Block::default() });
+            }
+            // `for update` locks what is bound already.
+            "update" if index > 0 && ["for", "key", "do"].contains(&words[index - 1].as_str()) => {}
+            "from" | "join" | "into" | "update" if at(1) != "(" && is_name(at(1)) && at(1) != "set" => {
+                let is_as = at(2) == "as";
+                let alias = if is_as { at(3) } else { at(2) };
+                let goes_by = if is_name(alias) && !KEYWORDS.contains(&alias) { alias } else { at(1) };
+                blocks[inner].tables.push((at(1).to_owned(), goes_by.to_owned()));
+                // An insert is bound by its first value, or by what it selects.
+                if word == "into" {
+                    let values = text.split_once(" values (").is_some_and(|(head, values)| {
+                        head.contains(&format!("{} (", at(1)))
+                            && column_of(head, "organization_id").zip(column_of(values, "?1")).is_some_and(|(a, b)| a == b)
+                            || at(1) == "organization"
+                    });
+                    let selected =
+                        ["select organization_id,", "select o.id,", "select e.organization_id,"].iter().any(|head| text.contains(head));
+                    if values || selected {
+                        blocks[inner].bound.insert(goes_by.to_owned());
+                    }
+                }
+            }
+            "with" => {
+                let name = if at(1) == "recursive" { at(2) } else { at(1) };
+                for block in &mut blocks {
+                    block.known.insert(name.to_owned());
+                }
+            }
+            "=" => {
+                let side = |word: &str| word.split_once('.').map(|(of, column)| (of.to_owned(), column.to_owned()));
+                let (left, right) = (words[index - 1].as_str(), at(1));
+                let is_given = right == "?1" || (right == "any" && at(3) == "?1");
+                match (side(left), side(right)) {
+                    (Some((of, column)), _) if is_given && ["organization_id", "id"].contains(&column.as_str()) => {
+                        blocks[inner].given.push((Some(of), column));
+                    }
+                    (None, _) if is_given && ["organization_id", "id"].contains(&left) => blocks[inner].given.push((None, left.to_owned())),
+                    (Some(left), Some(right)) => blocks[inner].same.push((left, right)),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    let known: BTreeSet<String> = blocks.iter().flat_map(|block| block.known.clone()).collect();
+    let mut wrong = Vec::new();
+    for index in 0..blocks.len() {
+        let mut bound = bound(&blocks, index);
+        bound.extend(blocks[index].bound.clone());
+        for (table, goes_by) in &blocks[index].tables {
+            if !OF_NOBODY.contains(&table.as_str()) && !known.contains(table) && !bound.contains(goes_by) {
+                wrong.push(table.clone());
+            }
+        }
+    }
+    wrong
+}
+
+/// A query within a statement.
+#[derive(Default)]
+struct Block {
+    within: Option<usize>,
+    /// Each with the name it goes by.
+    tables: Vec<(String, String)>,
+    /// Names of queries that are tables.
+    known: BTreeSet<String>,
+    /// Columns that are `?1`, of which table.
+    given: Vec<(Option<String>, String)>,
+    /// Columns that are the same.
+    same: Vec<((String, String), (String, String))>,
+    bound: BTreeSet<String>,
+}
+
+/// The column by which a table is an organization's.
+fn owner(table: &str) -> &'static str {
+    if table == "organization" { "id" } else { "organization_id" }
+}
+
+/// The tables of a query that are bound to `?1`, and those around it.
+fn bound(blocks: &[Block], index: usize) -> BTreeSet<String> {
+    let block = &blocks[index];
+    let mut bound = block.within.map(|outer| bound(blocks, outer)).unwrap_or_default();
+    let names: BTreeMap<&str, &str> = block.tables.iter().map(|(table, name)| (name.as_str(), table.as_str())).collect();
+    for (of, column) in &block.given {
+        for (name, table) in &names {
+            if owner(table) == column && of.as_deref().is_none_or(|of| of == *name) {
+                bound.insert((*name).to_owned());
+            }
+        }
+    }
+    // What equals a bound one is bound.
+    for _ in 0..names.len() {
+        for (left, right) in &block.same {
+            for (one, other) in [(left, right), (right, left)] {
+                let is_owner = |(name, column): &(String, String)| names.get(name.as_str()).is_none_or(|table| owner(table) == column);
+                if bound.contains(&one.0) && is_owner(one) && is_owner(other) && names.contains_key(other.0.as_str()) {
+                    bound.insert(other.0.clone());
+                }
+            }
+        }
+    }
+    bound
+}
+
+const KEYWORDS: [&str; 22] = [
+    "as",
+    "cross",
+    "for",
+    "group",
+    "indexed",
+    "inner",
+    "join",
+    "left",
+    "limit",
+    "on",
+    "order",
+    "returning",
+    "select",
+    "set",
+    "union",
+    "using",
+    "values",
+    "where",
+    "and",
+    "or",
+    "not",
+    "from",
+];
+
+fn is_name(word: &str) -> bool {
+    word.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
+}
+
+/// Which of the things between commas, up to the closing parenthesis, one is.
+fn column_of(list: &str, wanted: &str) -> Option<usize> {
+    let list = list.split_once('(').map_or(list, |(head, rest)| if head.starts_with("insert ") { rest } else { list });
+    list.split(')').next()?.split(',').position(|column| column.trim() == wanted)
+}
+
+/// The words of a statement: names with their dots, parameters, and each sign by itself; texts are left out.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_text = false;
+    for letter in text.chars() {
+        if letter == '\'' {
+            is_text = !is_text;
+        } else if is_text {
+        } else if letter.is_ascii_alphanumeric() || ['_', '.', '?'].contains(&letter) {
+            words.last_mut().unwrap().push(letter);
+        } else {
+            if letter != ' ' {
+                words.push(letter.to_string());
+            }
+            words.push(String::new());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[test]
+fn the_rule_finds_what_is_not_bound() {
+    for good in [
+        "select doc from portal where organization_id = ?1 and id = ?2",
+        "select p.doc from portal p join entity_scope s on s.organization_id = p.organization_id where p.organization_id = ?1",
+        "insert into portal (organization_id, id) values (?1, ?2)",
+        "insert into grant (id, organization_id) values (?2, ?1)",
+        "delete from portal where organization_id = ?1 and id in (select id from portal where organization_id = ?1)",
+        "with old as (select id from portal where organization_id = ?1) delete from portal where organization_id = ?1 and id in (select id from old)",
+        "select id from organization where id = ?1",
+    ] {
+        assert!(unbound(good).is_empty(), "{good}: {:?}", unbound(good));
+    }
+    for bad in [
+        "select doc from portal where id = ?1",
+        "select p.doc from portal p join entity_scope s on s.entity_id = p.id where p.organization_id = ?1",
+        "select doc from portal where organization_id = ?1 and id in (select id from record where kind = ?2)",
+        "insert into portal (id, organization_id) values (?1, ?2)",
+        "with old as (select id from portal where organization_id = ?1) delete from portal where id in (select id from old)",
+        "select 1 from portal where organization_id = ?1 union all select 1 from record where kind = ?2",
+    ] {
+        assert!(!unbound(bad).is_empty(), "{bad}");
+    }
+}

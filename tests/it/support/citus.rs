@@ -1,0 +1,131 @@
+//! Three PostgreSQL servers with Citus, a coordinator and two workers, made once a run where the extension is found.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, OnceLock};
+
+use postgres::{Client, NoTls};
+use tempfile::TempDir;
+
+use super::left_out::leave_out;
+use super::postgres::{binaries, is_root, unprivileged};
+
+/// Shards of a table: enough that no worker has all, and few enough that a database is made in a second.
+const SHARDS: u32 = 4;
+
+/// The servers. They are stopped when the test process ends, by the shell that watches for that.
+pub struct Servers {
+    bin: PathBuf,
+    directory: TempDir,
+    /// The coordinator's is the first.
+    ports: [u16; 3],
+}
+
+impl Servers {
+    /// `None` where there are none to be had, and the run may go on without.
+    pub fn start() -> Option<Self> {
+        let Some(bin) = binaries().filter(|bin| has_extension(bin)) else {
+            leave_out("Citus", "its extension or initdb was not found", "VESTIBULE_REQUIRE_CITUS");
+            return None;
+        };
+        let directory = tempfile::Builder::new().prefix("vestibule-citus").tempdir().unwrap();
+        if is_root() {
+            assert!(Command::new("chown").arg("postgres").arg(directory.path()).status().unwrap().success());
+        }
+        let ports = [(); 3].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).map(|free| free.local_addr().unwrap().port());
+        let servers = Self { bin, directory, ports };
+        for server in 0..ports.len() {
+            let data = servers.data(server);
+            servers
+                .run("initdb", &["-D", data.to_str().unwrap(), "-U", "vestibule", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
+            servers.up(server);
+        }
+        stop_with_this_process(servers.directory.path());
+        Some(servers)
+    }
+
+    /// A database on all of them, not spread yet.
+    pub fn database(&self, name: &str) -> String {
+        for server in 0..self.ports.len() {
+            self.client(server, "postgres").batch_execute(&format!("create database {name}")).unwrap();
+            self.client(server, name).batch_execute("create extension citus").unwrap();
+        }
+        let [coordinator, one, two] = self.ports;
+        let nodes = format!(
+            "select citus_set_coordinator_host('127.0.0.1', {coordinator}); select citus_add_node('127.0.0.1', {one}); \
+             select citus_add_node('127.0.0.1', {two})"
+        );
+        self.client(0, name).batch_execute(&nodes).unwrap();
+        format!("postgres://vestibule@127.0.0.1:{coordinator}/{name}")
+    }
+
+    /// Has a server fall and rise again.
+    pub fn crash(&self, server: usize) {
+        self.run("pg_ctl", &["-D", self.data(server).to_str().unwrap(), "-m", "immediate", "-w", "stop"]);
+        self.up(server);
+    }
+
+    fn client(&self, server: usize, database: &str) -> Client {
+        Client::connect(&format!("postgres://vestibule@127.0.0.1:{}/{database}", self.ports[server]), NoTls).unwrap()
+    }
+
+    fn data(&self, server: usize) -> PathBuf {
+        self.directory.path().join(format!("data{server}"))
+    }
+
+    fn up(&self, server: usize) {
+        let options = format!(
+            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=400 -c shared_buffers=64MB \
+             -c shared_preload_libraries=citus -c citus.node_conninfo=sslmode=disable -c citus.shard_count={SHARDS} \
+             -c max_prepared_transactions=400",
+            self.ports[server]
+        );
+        let log = self.directory.path().join(format!("log{server}"));
+        self.run("pg_ctl", &["-D", self.data(server).to_str().unwrap(), "-w", "-o", &options, "-l", log.to_str().unwrap(), "start"]);
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let mut command = unprivileged(&self.bin.join(program));
+        // What a server asks another as is looked for in the home of its user.
+        command.env("HOME", self.directory.path()).args(arguments).current_dir(self.directory.path());
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null()).status().unwrap();
+        assert!(status.success(), "{program} {arguments:?}");
+    }
+}
+
+/// A fresh database that is spread; `None` where there is none to be had.
+pub fn fresh_database() -> Option<String> {
+    let url = fresh_undistributed()?;
+    store::distribute(&url, &vestibule::migrations(), &vestibule::SPREAD).unwrap();
+    Some(url)
+}
+
+/// One that Citus knows, and that is not spread yet.
+pub fn fresh_undistributed() -> Option<String> {
+    static SERVERS: OnceLock<Option<Servers>> = OnceLock::new();
+    static NUMBER: Mutex<u32> = Mutex::new(0);
+    let servers = SERVERS.get_or_init(Servers::start).as_ref()?;
+    let mut number = NUMBER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    *number += 1;
+    Some(servers.database(&format!("test_{number}")))
+}
+
+fn has_extension(bin: &Path) -> bool {
+    let asked = Command::new(bin.join("pg_config")).arg("--sharedir").output().ok();
+    let shared = asked.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
+    let beside = bin.parent().and_then(Path::file_name).map(|version| Path::new("/usr/share/postgresql").join(version));
+    [Some(PathBuf::from(shared.trim())), beside].into_iter().flatten().any(|folder| folder.join("extension/citus.control").exists())
+}
+
+/// A test process ends without running destructors, so a shell outlives it to stop the servers and remove their files.
+#[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
+fn stop_with_this_process(directory: &Path) {
+    let script = format!(
+        "while kill -0 {} 2>/dev/null; do sleep 0.5; done; for pid in {directory}/data*/postmaster.pid; do kill -INT $(head -1 $pid); done; \
+         sleep 2; rm -rf {directory}",
+        std::process::id(),
+        directory = directory.display(),
+    );
+    let nothing = || Stdio::null();
+    Command::new("setsid").args(["sh", "-c", &script]).stdin(nothing()).stdout(nothing()).stderr(nothing()).spawn().unwrap();
+}
