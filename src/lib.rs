@@ -31,12 +31,10 @@ pub mod words;
 /// The migrations of both databases, built into the binary.
 #[must_use]
 pub fn migrations() -> store::Migrations {
-    mod sqlite {
-        refinery::embed_migrations!("migrations/sqlite");
+    mod listed {
+        include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
+        pub(super) const ALL: [&[(&str, &str)]; 2] = [SQLITE, POSTGRES];
     }
-    mod postgres {
-        refinery::embed_migrations!("migrations/postgres");
-    }
-    // All together or none: one fsync, and a database is never of a version between two releases.
-    store::Migrations { sqlite: sqlite::migrations::runner().set_grouped(true), postgres: postgres::migrations::runner().set_grouped(true) }
+    let [sqlite, postgres] = listed::ALL.map(store::Migrations::runner);
+    store::Migrations { sqlite, postgres }
 }

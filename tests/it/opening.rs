@@ -35,10 +35,10 @@ async fn admits(database_url: &str) -> bool {
 /// Brings a database to a version that is not known yet, by such a migration.
 pub async fn migrate_beyond(database_url: &str, sql: &'static str) {
     let (url, known) = (database_url.to_owned(), vestibule::migrations());
-    let beyond = move |runner: &refinery::Runner| {
+    let beyond = move |runner: &refinery_core::Runner| {
         let mut migrations = runner.get_migrations().clone();
-        migrations.push(refinery::Migration::unapplied("V999__later", sql).unwrap());
-        refinery::Runner::new(&migrations)
+        migrations.push(refinery_core::Migration::unapplied("V999__later", sql).unwrap());
+        refinery_core::Runner::new(&migrations)
     };
     let later = store::Migrations { sqlite: beyond(&known.sqlite), postgres: beyond(&known.postgres) };
     tokio::task::spawn_blocking(move || store::Store::open(&url, &later).map(drop)).await.unwrap().unwrap();

@@ -111,10 +111,6 @@ fn app() -> &'static App {
     &APP
 }
 
-mod migrations {
-    refinery::embed_migrations!("tests/migrations");
-}
-
 /// The program, running, with a key that may do what it is asked for here.
 struct Program {
     service: Arc<Service>,
@@ -126,7 +122,8 @@ impl Program {
     async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("notes.db").display());
-        let migrations = store::Migrations { sqlite: migrations::migrations::runner(), postgres: migrations::migrations::runner() };
+        let runner = || store::Migrations::runner(&[("V1__notes", include_str!("migrations/V1__notes.sql"))]);
+        let migrations = store::Migrations { sqlite: runner(), postgres: runner() };
         let store = Store::open(&url, &migrations).unwrap();
         let organization = Uuid::from_u128(1);
         let key = json!({ "name": "k", "permissions": [Permission::ViewTasks, Permission::ModifyTasks] });

@@ -81,9 +81,9 @@ fn is_of_connection(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::InvalidInput
 }
 
-impl From<refinery::Error> for Error {
-    fn from(error: refinery::Error) -> Self {
-        use refinery::error::Kind;
+impl From<refinery_core::Error> for Error {
+    fn from(error: refinery_core::Error) -> Self {
+        use refinery_core::error::Kind;
         Self::Configuration(match error.kind() {
             // One that was applied, and is missing among those of this program; the other way round it is missing over there.
             Kind::MissingVersion(migration) if migration.applied_on().is_some() => format!(

@@ -63,9 +63,25 @@ pub type Share = Option<Uuid>;
 /// The migrations of both databases, each with the same numbers.
 pub struct Migrations {
     /// Brings a SQLite file to the newest schema.
-    pub sqlite: refinery::Runner,
+    pub sqlite: refinery_core::Runner,
     /// Brings a PostgreSQL database to the newest schema.
-    pub postgres: refinery::Runner,
+    pub postgres: refinery_core::Runner,
+}
+
+impl Migrations {
+    /// What carries out these: names (`V7__deliveries`) and their SQL, built into the program. All together or none: one
+    /// fsync, and a database is never of a version between two releases.
+    ///
+    /// # Panics
+    ///
+    /// If a name is not of that form.
+    #[must_use]
+    pub fn runner(listed: &[(&str, &str)]) -> refinery_core::Runner {
+        let unapplied =
+            |&(name, sql): &(&str, &str)| refinery_core::Migration::unapplied(name, sql).expect("a migration is named V7__deliveries");
+        let migrations: Vec<_> = listed.iter().map(unapplied).collect();
+        refinery_core::Runner::new(&migrations).set_grouped(true)
+    }
 }
 
 /// The header of SQLite's index of the write-ahead log, first copy: it changes with every commit of every process.

@@ -71,7 +71,7 @@ struct Inner {
 }
 
 impl Postgres {
-    pub(crate) fn open(url: &str, migrations: &refinery::Runner, connections: Option<usize>) -> Result<Self> {
+    pub(crate) fn open(url: &str, migrations: &refinery_core::Runner, connections: Option<usize>) -> Result<Self> {
         let connector = Arc::new(Connector::new(url)?);
         let unusable = |failure: Failure| Error::Configuration(failure.to_string());
         let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Brings the schema to the newest of these. Blocks.
-pub(super) fn migrate(link: &mut Link, migrations: &refinery::Runner) -> Result<()> {
+pub(super) fn migrate(link: &mut Link, migrations: &refinery_core::Runner) -> Result<()> {
     let until = Instant::now() + MIGRATION_LIMIT;
     link.run(until, PATIENT_SESSION)?;
     link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
@@ -45,8 +45,8 @@ pub(super) fn migrate(link: &mut Link, migrations: &refinery::Runner) -> Result<
 }
 
 /// What the server says where a migration has failed for nothing but what others do at the moment.
-fn others_are_at_it(error: &refinery::Error) -> Option<String> {
-    let refinery::error::Kind::Connection(_, cause) = error.kind() else { return None };
+fn others_are_at_it(error: &refinery_core::Error) -> Option<String> {
+    let refinery_core::error::Kind::Connection(_, cause) = error.kind() else { return None };
     let cause = cause.downcast_ref::<tokio_postgres::Error>()?;
     let is_passing = [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(cause.code()?);
     is_passing.then(|| told(cause))
