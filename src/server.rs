@@ -149,8 +149,8 @@ impl Server {
             // So that the first requests already count for all nodes.
             attempt.await;
         }
-        let router = surface::router(&service, metrics, &flags.cors_origin, crate::app::routes(&service))?;
-        let accepting = tokio::spawn(accept(listener, tls.clone(), router, limits, service.unsent.clone(), stop.token().clone()));
+        let interface = surface::router(&service, metrics, &flags.cors_origin, crate::app::routes(&service))?;
+        let accepting = tokio::spawn(accept(listener, tls.clone(), interface, limits, service.unsent.clone(), stop.token().clone()));
         Ok(Self { address, tls, service, means, stop, accepting, background })
     }
 
