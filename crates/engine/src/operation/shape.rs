@@ -7,7 +7,7 @@ mod notes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use jsonschema::Validator;
+use schema::Schema;
 use serde_json::{Map, Value};
 
 use self::issues::Issues;
@@ -21,7 +21,7 @@ use crate::moment::Moment;
 /// An operation's input as it is validated: its schema compiled, and what the schema alone cannot judge.
 pub struct Shape {
     fields: BTreeMap<String, Value>,
-    validator: Validator,
+    schema: Schema,
     contextual: Vec<(Vec<String>, Contextual)>,
     trimmed: Vec<Vec<String>>,
     lists: Vec<(Vec<Turn>, usize)>,
@@ -70,15 +70,13 @@ impl Shape {
     #[must_use]
     pub fn of(operation: &Operation) -> Self {
         let schema = operation.input_schema(&mut inline_generator());
-        let options = format::STATIC
-            .iter()
-            .fold(jsonschema::draft202012::options(), |options, format| options.with_format(format.name, format.holds));
-        let validator = options.should_validate_formats(true).build(&schema);
+        let formats: Vec<_> = format::STATIC.iter().map(|format| (format.name, format.holds)).collect();
+        let compiled = Schema::compile(&schema, &formats);
         let fields = schema["properties"].as_object().cloned().unwrap_or_default().into_iter().collect();
         let notes = Notes::of(&schema);
         Self {
             fields,
-            validator: validator.unwrap_or_else(|error| panic!("the input schema of {} compiles: {error}", operation.id)),
+            schema: compiled.unwrap_or_else(|error| panic!("the input schema of {} compiles: {error}", operation.id)),
             contextual: notes.contextual,
             trimmed: notes.trimmed,
             lists: notes.lists.into_iter().filter_map(|(path, most)| Some((path, most?))).collect(),
@@ -114,8 +112,8 @@ impl Shape {
         for (path, most) in &self.lists {
             cut(&mut input, path, most + 1);
         }
-        for error in self.validator.iter_errors(&input) {
-            self.report(&error, &mut issues);
+        for failure in self.schema.failures(&input) {
+            self.report(&failure, &mut issues);
         }
         for (path, steps) in self.open_fields(&issues, |kind| *kind == Contextual::Phone) {
             if let Some(Value::String(text)) = at_mut(&mut input, path) {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use jsonschema::ValidationError;
-use jsonschema::error::{TypeKind, ValidationErrorKind as Failure};
+use schema::Failure as ValidationError;
+use schema::error::{TypeKind, ValidationErrorKind as Failure};
 use serde_json::Value;
 
 use super::Shape;
@@ -95,7 +95,7 @@ fn below(path: &[PathSegment], name: &str) -> Vec<PathSegment> {
 }
 
 fn steps(error: &ValidationError<'_>) -> Vec<PathSegment> {
-    use jsonschema::paths::LocationSegment as Segment;
+    use schema::paths::LocationSegment as Segment;
     let step = |segment: Segment<'_>| match segment {
         Segment::Property(name) => PathSegment::Key(name.into_owned()),
         Segment::Index(index) => PathSegment::Index(index),
