@@ -41,6 +41,10 @@ attack seconds="600" *flags:
 bench:
     cargo build --release && cargo run --release -p bench
 
+# Every page of the console in an organization of the size of a city: how long it takes, how large it is.
+console-sizes:
+    cargo build --release && cargo run --release -p bench -- console-sizes
+
 # The guest's page in Chromium, judged by axe, which is fetched into target/.
 browser:
     VESTIBULE_REQUIRE_CHROMIUM=1 VESTIBULE_AXE="$(.ci/axe)" cargo test --test it -- browser::

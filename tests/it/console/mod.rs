@@ -8,6 +8,7 @@ mod keeping;
 mod manuals;
 mod matrix;
 mod owner;
+mod sizes;
 mod stays;
 mod steps;
 mod submissions;
