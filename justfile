@@ -53,6 +53,10 @@ browser:
 screenshots:
     VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test it -- --ignored --exact browser::screenshots::screenshots
 
+# Pictures of the console into docs/images: of the demo, by Chromium.
+console-pictures:
+    VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test it -- --ignored --exact browser::screenshots::console_pictures
+
 # Write openapi.json anew after an operation changed.
 openapi:
     cargo run -- openapi > openapi.json
