@@ -41,6 +41,10 @@ attack seconds="600" *flags:
 bench:
     cargo build --release && cargo run --release -p bench
 
+# Every page of the console in an organization of the size of a city: how long it takes, how large it is.
+console-sizes:
+    cargo build --release && cargo run --release -p bench -- console-sizes
+
 # The guest's page in Chromium, judged by axe, which is fetched into target/.
 browser:
     VESTIBULE_REQUIRE_CHROMIUM=1 VESTIBULE_AXE="$(.ci/axe)" cargo test --test it -- browser::
@@ -48,6 +52,10 @@ browser:
 # Pictures of the guest's page, on each day of a stay, into docs/images: of the demo, by Chromium.
 screenshots:
     VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test it -- --ignored --exact browser::screenshots::screenshots
+
+# Pictures of the console into docs/images: of the demo, by Chromium.
+console-pictures:
+    VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test it -- --ignored --exact browser::screenshots::console_pictures
 
 # Write openapi.json anew after an operation changed.
 openapi:

@@ -5,12 +5,12 @@
 //! store; what happened leaves by [`events`] and the crate `delivery`; a guest sees it through [`guest`].
 //!
 //! The chapters, each of which names only those before it: [`records`], [`events`], [`translations`], [`scopes`], [`portals`],
-//! [`precheck`] and [`manuals`], [`words`], [`guest`], [`search`], [`platform`], [`people`], the authorization server, the console. Above all: [`app`], [`server`], [`commands`].
+//! [`precheck`] and [`manuals`], [`words`], [`guest`], [`search`], [`platform`], [`people`], the authorization server, [`console`]. Above all: [`app`], [`server`], [`commands`].
 
 pub mod app;
 pub mod commands;
 pub mod config;
-mod console;
+pub mod console;
 pub mod events;
 pub mod guest;
 mod guides;

@@ -25,9 +25,9 @@ pub static SCREEN: Screen = Screen {
     needs: Some(CONNECTIONS),
     pages: &[
         Page::get("getConnectionsScreen", "/access", connections),
-        Page::get("getMembersScreen", "/access/members", members),
-        Page::get("getDisconnectScreen", "/access/end", ask),
-        Page::post("disconnectOnScreen", "/access/end", end),
+        Page::get("getMembersScreen", "/access/members", members).needing(&["listTeamMembers"]),
+        Page::get("getDisconnectScreen", "/access/end", ask).needing(&["deleteConnection"]),
+        Page::post("disconnectOnScreen", "/access/end", end).needing(&["deleteConnection"]),
     ],
 };
 

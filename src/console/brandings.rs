@@ -26,11 +26,11 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortalBrandings"),
     pages: &[
         Page::get("getBrandingsScreen", "/brandings", list),
-        Page::get("getNewBrandingScreen", "/brandings/new", new),
-        Page::post("createBrandingOnScreen", "/brandings/new", create),
+        Page::get("getNewBrandingScreen", "/brandings/new", new).needing(&["createPortalBranding"]),
+        Page::post("createBrandingOnScreen", "/brandings/new", create).needing(&["createPortalBranding"]),
         Page::get("getBrandingScreen", "/brandings/{id}", show),
-        Page::post("updateBrandingOnScreen", "/brandings/{id}", save),
-        Page::post("previewBrandingOnScreen", "/brandings/{id}/preview", preview),
+        Page::post("updateBrandingOnScreen", "/brandings/{id}", save).needing(&["listPortalBrandings", "updatePortalBranding"]),
+        Page::post("previewBrandingOnScreen", "/brandings/{id}/preview", preview).needing(&["listPortalBrandings", "createPortalPreview"]),
     ],
 };
 

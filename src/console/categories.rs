@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::frame::{Done, Frame};
 use super::refusal::Refusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
+use super::screens::{Answering, Group, Page, Screen, way};
 use super::visit::Visit;
 
 /// The screen.
@@ -21,10 +21,16 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortalManualCategories"),
     pages: &[
         Page::get("getCategoriesScreen", "/categories", list),
-        Page::post("changeCategoriesOnScreen", "/categories", change),
+        Page::post("changeCategoriesOnScreen", "/categories", change).needing(&[
+            "listPortalManualCategories",
+            "createPortalManualCategory",
+            "reorderPortalManualCategories",
+        ]),
         Page::get("getCategoryScreen", "/categories/{id}", show),
-        Page::post("renameCategoryOnScreen", "/categories/{id}", rename),
-        Page::post("removeCategoryOnScreen", "/categories/{id}/remove", remove),
+        Page::post("renameCategoryOnScreen", "/categories/{id}", rename)
+            .needing(&["listPortalManualCategories", "updatePortalManualCategory"]),
+        Page::post("removeCategoryOnScreen", "/categories/{id}/remove", remove)
+            .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
     ],
 };
 
@@ -160,7 +166,7 @@ async fn one(visit: &Visit, typed: Option<&str>, problem: Option<(u16, String)>)
         action: visit.address(&format!("/categories/{id}")),
         remove: visit.address(&format!("/categories/{id}/remove")),
         title: typed.map_or(title, str::to_owned),
-        languages: category.title_id.map(|id| visit.address(&format!("/translations/{id}"))),
+        languages: category.title_id.and_then(|id| way(visit, "/translations/{id}", &id.to_string())),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
         may_change: visit.may("updatePortalManualCategory"),
         may_remove: visit.may("deletePortalManualCategory"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
+use futures_util::future::{try_join_all, try_join4};
 use jiff::ToSpan as _;
 use serde::Deserialize;
 use serde_json::json;
@@ -129,9 +130,11 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
     let arguments = json!({ "checkInFrom": from, "checkInTo": to, "status": "confirmed", "limit": 100 });
     let Some(mut answer) = seen(visit.ask::<Vec<Stay>>(stays::LIST, arguments).await)? else { return Ok(None) };
     answer.data.sort_by(|one, other| (&one.check_in, one.id).cmp(&(&other.check_in, other.id)));
+    let coming: Vec<&Stay> = answer.data.iter().take(MOST).collect();
+    let submissions = try_join_all(coming.iter().map(|stay| async { seen(Submission::read(visit, stay.id).await) })).await?;
     let mut rows = Vec::new();
-    for stay in answer.data.iter().take(MOST) {
-        let Some(submission) = seen(Submission::read(visit, stay.id).await)? else { continue };
+    for (stay, submission) in coming.iter().zip(submissions) {
+        let Some(submission) = submission else { continue };
         let row = submissions::Row::of(visit, &submission);
         let (done, all) = submission.progress();
         let so_far = [("done", done.to_string()), ("all", all.to_string())];
@@ -196,15 +199,22 @@ async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, Stri
     Ok(missing)
 }
 
+/// The steps, and the languages in which something is missing.
+async fn to_mend(visit: &Visit) -> Result<(Vec<Step>, Vec<(String, String)>), Refusal> {
+    let steps = if visit.may("listPrecheckSteps") { seen(visit.get::<Vec<Step>>("listPrecheckSteps", json!({})).await)? } else { None };
+    let steps = steps.unwrap_or_default();
+    let untranslated = untranslated(visit, &steps).await?;
+    Ok((steps, untranslated))
+}
+
 fn home(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.frame;
         let title = fill(words.welcome, &[("name", visit.signed_in.name())]);
         let about = fill(words.welcome_text, &[("organization", &visit.signed_in.organization.settings.name)]);
-        let (waiting, arrivals, failing) = (waiting(visit).await?, arrivals(visit).await?, failing(visit).await?);
-        let steps = if visit.may("listPrecheckSteps") { seen(visit.get::<Vec<Step>>("listPrecheckSteps", json!({})).await)? } else { None };
-        let steps = steps.unwrap_or_default();
-        let untranslated = untranslated(visit, &steps).await?;
+        // Side by side: none of it hangs on the others, and each takes its time where there is much.
+        let (waiting, arrivals, failing, (steps, untranslated)) =
+            try_join4(waiting(visit), arrivals(visit), failing(visit), to_mend(visit)).await?;
         let all: Vec<_> = steps.into_iter().filter_map(|step| Some((step.id, step.nickname, step.configuration_issue?))).collect();
         let more = all.len().saturating_sub(MOST);
         let lacking = all

@@ -24,11 +24,11 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortals"),
     pages: &[
         Page::get("getPortalsScreen", "/portals", list),
-        Page::get("getNewPortalScreen", "/portals/new", new),
-        Page::post("createPortalOnScreen", "/portals/new", create),
-        Page::get("getPortalScreen", "/portals/{id}", show),
-        Page::post("updatePortalOnScreen", "/portals/{id}", save),
-        Page::post("previewPortalOnScreen", "/portals/{id}/preview", preview),
+        Page::get("getNewPortalScreen", "/portals/new", new).needing(&["createPortal"]),
+        Page::post("createPortalOnScreen", "/portals/new", create).needing(&["createPortal"]),
+        Page::get("getPortalScreen", "/portals/{id}", show).needing(&["getPortal"]),
+        Page::post("updatePortalOnScreen", "/portals/{id}", save).needing(&["getPortal", "updatePortal"]),
+        Page::post("previewPortalOnScreen", "/portals/{id}/preview", preview).needing(&["getPortal", "createPortalPreview"]),
     ],
 };
 

@@ -29,9 +29,11 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST),
     pages: &[
         Page::get("getSubmissionsScreen", "/submissions", list),
-        Page::get("getSubmissionScreen", "/submissions/{id}", show),
-        Page::post("approveSubmissionOnScreen", "/submissions/{id}/approve", approve),
-        Page::post("requestChangesOnScreen", "/submissions/{id}/changes", request_changes),
+        Page::get("getSubmissionScreen", "/submissions/{id}", show).needing(&["getPrecheckinSubmission"]),
+        Page::post("approveSubmissionOnScreen", "/submissions/{id}/approve", approve)
+            .needing(&["getPrecheckinSubmission", "approvePrecheckin"]),
+        Page::post("requestChangesOnScreen", "/submissions/{id}/changes", request_changes)
+            .needing(&["getPrecheckinSubmission", "requestPrecheckinChanges"]),
     ],
 };
 

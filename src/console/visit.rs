@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::access::{Identified, Permission};
 use engine::error::Kind;
 use engine::format;
-use engine::operation::Effect;
+use engine::operation::{Effect, Needs};
 use engine::pipeline::Service;
 use form_urlencoded::Serializer;
 use http::HeaderMap;
@@ -125,6 +125,16 @@ impl Visit {
     pub fn may(&self, operation: &str) -> bool {
         let Some(operation) = asking::operation(&self.service, operation) else { return false };
         operation.needs.check_early(&self.caller().access).is_ok()
+    }
+
+    /// Whether the member may ask for an operation that is sent this.
+    pub fn may_send(&self, operation: &str, body: &Value) -> bool {
+        let Some(operation) = asking::operation(&self.service, operation) else { return false };
+        let caller = self.caller();
+        match operation.needs {
+            Needs::ByBody(check) => check(body, &caller.access).is_ok(),
+            needs => needs.check(&caller.access).is_ok(),
+        }
     }
 
     /// 403 for a member who may not ask for an operation.

@@ -305,7 +305,16 @@ pub(super) fn operations() -> Vec<Operation> {
 
 /// What the event that a body names asks of the caller.
 fn may_hear(body: &Value, access: &Access) -> Result<()> {
-    let Some(event) = body.get("event").and_then(Value::as_str).and_then(|name| name.parse::<Event>().ok()) else { return Ok(()) };
+    if body.is_null() {
+        // Asked beforehand: whether there is any event for the caller.
+        let is_any = Event::VARIANTS.iter().any(|event| may_hear_of(*event, access).is_ok());
+        return if is_any { Ok(()) } else { Err(Error::forbidden("Missing permission: there is no event for this caller.")) };
+    }
+    let event = body.get("event").and_then(Value::as_str).and_then(|name| name.parse::<Event>().ok());
+    event.map_or(Ok(()), |event| may_hear_of(event, access))
+}
+
+fn may_hear_of(event: Event, access: &Access) -> Result<()> {
     access.require(event.permission())?;
     if event == Event::WorkflowStep && !matches!(access.credential, Credential::Connection { .. }) {
         return Err(Error::forbidden("The event workflow.step needs an OAuth connection."));

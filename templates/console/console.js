@@ -12,9 +12,6 @@ addEventListener("keydown", event => {
   }
 });
 
-// What was refused is where the person is taken.
-document.querySelector("[data-focus]")?.focus();
-
 // A field is there while another has the value that it is for.
 const conditional = all("[data-when]");
 const update = () => conditional.forEach(field => {

@@ -31,14 +31,15 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortalManuals"),
     pages: &[
         Page::get("getManualsScreen", "/manuals", list),
-        Page::get("getNewManualScreen", "/manuals/new", new),
-        Page::post("createManualOnScreen", "/manuals/new", create),
-        Page::get("getManualScreen", "/manuals/{id}", show),
-        Page::post("updateManualOnScreen", "/manuals/{id}", save),
-        Page::get("getManualIconScreen", "/manuals/{id}/icon", icons),
-        Page::post("updateManualIconOnScreen", "/manuals/{id}/icon", choose_icon),
-        Page::get("getVisibilityScreen", "/manuals/{id}/visibility", visibility::show),
-        Page::post("updateVisibilityOnScreen", "/manuals/{id}/visibility", visibility::save),
+        Page::get("getNewManualScreen", "/manuals/new", new).needing(&["createPortalManual"]),
+        Page::post("createManualOnScreen", "/manuals/new", create).needing(&["createPortalManual"]),
+        Page::get("getManualScreen", "/manuals/{id}", show).needing(&["getPortalManual"]),
+        Page::post("updateManualOnScreen", "/manuals/{id}", save).needing(&["getPortalManual", "updatePortalManual"]),
+        Page::get("getManualIconScreen", "/manuals/{id}/icon", icons).needing(&["getPortalManual", "searchCoverIcons"]),
+        Page::post("updateManualIconOnScreen", "/manuals/{id}/icon", choose_icon).needing(&["getPortalManual", "updatePortalManual"]),
+        Page::get("getVisibilityScreen", "/manuals/{id}/visibility", visibility::show).needing(&["getPortalManual"]),
+        Page::post("updateVisibilityOnScreen", "/manuals/{id}/visibility", visibility::save)
+            .needing(&["getPortalManual", "updatePortalManual"]),
         Page::post("renderOnScreen", "/rendered", rendered),
     ],
 };

@@ -28,9 +28,9 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST),
     pages: &[
         Page::get("getStaysScreen", "/stays", list),
-        Page::get("getStayScreen", "/stays/{id}", one::show),
-        Page::post("previewStayOnScreen", "/stays/{id}/preview", one::preview),
-        Page::get("getWhyScreen", "/stays/{id}/why", why::show),
+        Page::get("getStayScreen", "/stays/{id}", one::show).needing(&["getReservation", "getPrecheckinSubmission", "explainGuestView"]),
+        Page::post("previewStayOnScreen", "/stays/{id}/preview", one::preview).needing(&["getReservation", "createPortalPreview"]),
+        Page::get("getWhyScreen", "/stays/{id}/why", why::show).needing(&["getPrecheckinSubmission", "explainGuestView"]),
     ],
 };
 

@@ -35,13 +35,13 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPrecheckSteps"),
     pages: &[
         Page::get("getStepsScreen", "/steps", list),
-        Page::post("moveStepOnScreen", "/steps", move_one),
-        Page::get("getNewStepScreen", "/steps/new", new),
-        Page::post("createStepOnScreen", "/steps/new", create),
-        Page::get("getStepScreen", "/steps/{id}", show),
-        Page::post("updateStepOnScreen", "/steps/{id}", save),
-        Page::get("getQuestionsScreen", "/steps/{id}/questions", questions::show),
-        Page::post("updateQuestionsOnScreen", "/steps/{id}/questions", questions::save),
+        Page::post("moveStepOnScreen", "/steps", move_one).needing(&["listPortals", "listPrecheckSteps", "updatePrecheckStep"]),
+        Page::get("getNewStepScreen", "/steps/new", new).needing(&["createPrecheckStep"]),
+        Page::post("createStepOnScreen", "/steps/new", create).needing(&["createPrecheckStep"]),
+        Page::get("getStepScreen", "/steps/{id}", show).needing(&["getPrecheckStep"]),
+        Page::post("updateStepOnScreen", "/steps/{id}", save).needing(&["getPrecheckStep", "updatePrecheckStep"]),
+        Page::get("getQuestionsScreen", "/steps/{id}/questions", questions::show).needing(&["getPrecheckStep"]),
+        Page::post("updateQuestionsOnScreen", "/steps/{id}/questions", questions::save).needing(&["getPrecheckStep", "updatePrecheckStep"]),
     ],
 };
 

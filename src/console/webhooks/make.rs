@@ -39,7 +39,8 @@ struct New<'v> {
 
 async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
     let words = &visit.words.webhooks;
-    let events: Vec<Event> = visit.get(EVENTS, json!({})).await?;
+    let mut events: Vec<Event> = visit.get(EVENTS, json!({})).await?;
+    events.retain(|event| visit.may_send(CREATE, &json!({ "event": event.event })));
     let chosen = visit.sent("event").unwrap_or_default();
     let issues = refused.iter().flat_map(|refusal| &refusal.issues);
     let issues: Vec<String> = issues.map(|issue| format!("{}: {}", issue.path.join("."), issue.message)).collect();

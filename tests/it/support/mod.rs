@@ -32,7 +32,7 @@ pub const PLATFORM_KEY: &str = "pk_test";
 
 /// Runs a test on SQLite and on PostgreSQL: `on_both! { async fn name(app: App) { … } }`.
 macro_rules! on_both {
-    ($($(#[$meta:meta])* async fn $name:ident($app:ident: $type:ty $(, $flags:expr)?) $body:block)*) => {
+    ($($(#[$meta:meta])* async fn $name:ident($app:ident: $type:ty $(, $flags:expr)*) $body:block)*) => {
         $(mod $name {
             use super::*;
 
@@ -41,14 +41,14 @@ macro_rules! on_both {
             $(#[$meta])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
-                let flags: &[&str] = &[$($flags)?];
+                let flags: &[&str] = &[$($flags),*];
                 run(crate::support::App::on_sqlite(flags).await).await;
             }
 
             $(#[$meta])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_postgres() {
-                let flags: &[&str] = &[$($flags)?];
+                let flags: &[&str] = &[$($flags),*];
                 if let Some(app) = crate::support::App::on_postgres(flags).await {
                     run(app).await;
                 }
