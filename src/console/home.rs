@@ -153,7 +153,10 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
 }
 
 async fn failing(visit: &Visit) -> Result<Vec<(String, String, String)>, Refusal> {
-    let subscriptions = seen(Subscription::all(visit).await)?.unwrap_or_default();
+    let mut subscriptions = Vec::new();
+    for state in ["disabled", "failing"] {
+        subscriptions.extend(seen(Subscription::standing_so(visit, state, MOST).await)?.unwrap_or_default());
+    }
     let words = &visit.words.begin;
     let row = |one: Subscription| {
         let about = match (&one.disabled_at, one.consecutive_failures) {

@@ -41,6 +41,7 @@ pub(super) fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
 #[template(path = "console/webhook-rotate.html")]
 struct Ask<'v> {
     frame: Frame<'v>,
+    owner: String,
     one: Subscription,
     action: String,
     key: String,
@@ -59,6 +60,7 @@ pub(super) fn ask(visit: &Visit) -> Answering<'_> {
             key: visit.new_key(),
             grace: GRACE,
             longest: LONGEST,
+            owner: one.owner(visit),
             one,
         };
         Ok(reply::of(visit, 200, &page))

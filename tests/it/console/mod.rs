@@ -9,6 +9,7 @@ mod owner;
 mod stays;
 mod steps;
 mod submissions;
+mod webhooks;
 mod work;
 
 use engine::access::Permission;
