@@ -3,6 +3,9 @@
 use engine::error::{Error, Kind};
 use serde_json::Value;
 
+use super::labels;
+use super::visit::Visit;
+
 /// A refusal.
 #[derive(Debug, Clone, Default)]
 pub struct Refusal {
@@ -65,6 +68,17 @@ impl Refusal {
     /// That a form is none of the session's.
     pub fn foreign_form() -> Self {
         Self::from(&Error::forbidden("The form is none that this session was given."))
+    }
+
+    /// Everything that is said of it, sentence by sentence: where fields are at fault, what is wrong with each.
+    pub fn sentences(&self, visit: &Visit) -> Vec<String> {
+        let issues = self.issues.iter().map(|issue| {
+            let field = issue.path.iter().rev().find(|step| step.parse::<usize>().is_err());
+            let label = field.map(|name| labels::label(visit.language, name));
+            label.map_or_else(|| issue.message.clone(), |label| format!("{label}: {}", issue.message))
+        });
+        let general = if self.issues.is_empty() { Some(self.message.clone()) } else { None };
+        general.into_iter().chain(issues).collect()
     }
 
     /// Whether what was sent is at fault, so that its form is shown again with what is wrong.

@@ -138,6 +138,11 @@ impl Visit {
         self.caller().access.permissions.has(permission)
     }
 
+    /// Whether the member answers for the organization.
+    pub fn answers_for_organization(&self) -> bool {
+        self.caller().access.answers_for_organization()
+    }
+
     /// How dates are written in the language of the page.
     pub fn dates(&self) -> &'static Dates {
         dates_in(self.language)

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use engine::access::{Access, Credential, Permission};
+use engine::access::{Access, Credential};
 use engine::audit::{Actor, ActorKind};
 use engine::context::Context;
 use engine::error::{Error, Result};
@@ -70,9 +70,7 @@ pub(super) enum Reached {
 impl Reached {
     /// The rule.
     pub(super) fn by(access: &Access) -> Self {
-        let is_signed_in = matches!(access.credential, Credential::Member(_));
-        let manages = access.permissions.has(Permission::ManageOrganization) && !access.reach.is_limited();
-        if is_signed_in && manages { Self::All } else { Self::Own(access.credential.key()) }
+        if access.answers_for_organization() { Self::All } else { Self::Own(access.credential.key()) }
     }
 
     /// Whether those of a credential are among them.
@@ -254,7 +252,7 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::access::Reach;
+    use engine::access::{Permission, Reach};
 
     #[test]
     fn who_answers_for_the_organization_reaches_every_subscription() {

@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+pub use secret::{GRACE, LONGEST, hours};
+
 use super::frame::Frame;
 use super::paging::{Paging, ROWS};
 use super::refusal::Refusal;

@@ -26,7 +26,6 @@ words! {
         url: "Address", "Dirección", "Adresse";
         url_hint: "An https address that is reached from the internet.", "Una dirección https accesible desde internet.", "Une adresse https joignable depuis internet.";
         subscribe: "Subscribe", "Suscribir", "S’abonner";
-        refused: "This was not done", "No se ha hecho", "Ce n’est pas fait";
         working: "Working", "Funciona", "En marche";
         failing: "Failing", "Falla", "En échec";
         disabled: "Switched off", "Desactivada", "Désactivé";

@@ -3,6 +3,7 @@
 mod assignments;
 mod changing;
 mod entering;
+mod keys;
 mod keeping;
 mod manuals;
 mod owner;
