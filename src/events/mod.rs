@@ -51,11 +51,22 @@ pub const DELETIONS: Bell = Bell("deletions");
 /// Events and the subscriptions to them.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
-        [subscriptions::operations(), reached::operations(), log::operations(), event_types::operations(), workflow::operations()].into_iter().flatten().collect()
+        [subscriptions::operations(), reached::operations(), log::operations(), event_types::operations(), workflow::operations()]
+            .into_iter()
+            .flatten()
+            .collect()
     },
     statements: || {
-        [audited::STATEMENTS, log::STATEMENTS, outbox::STATEMENTS, reached::STATEMENTS, standing::STATEMENTS, subscriptions::STATEMENTS, timer::STATEMENTS]
-            .concat()
+        [
+            audited::STATEMENTS,
+            log::STATEMENTS,
+            outbox::STATEMENTS,
+            reached::STATEMENTS,
+            standing::STATEMENTS,
+            subscriptions::STATEMENTS,
+            timer::STATEMENTS,
+        ]
+        .concat()
     },
     erased: erased::STATEMENTS,
     lists: |lists| {

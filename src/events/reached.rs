@@ -196,10 +196,8 @@ fn list(context: &mut Context<'_, '_>, input: ListReached, page: Page) -> Result
     let total = context
         .row(&COUNT, values![is_all, &own, any_id, id, any_event, event, any_host, &host, any_state, state])?
         .map_or(Ok(0), |row| row.get(0))?;
-    let rows = context.rows(
-        &PAGE,
-        values![is_all, &own, any_id, id, any_event, event, any_host, &host, any_state, state, page.limit, page.offset],
-    )?;
+    let rows = context
+        .rows(&PAGE, values![is_all, &own, any_id, id, any_event, event, any_host, &host, any_state, state, page.limit, page.offset])?;
     let credentials = rows.iter().map(|row| Ok(Credential::from_key(&row.get::<String>(9)?))).collect::<Result<Vec<_>>>()?;
     let names = Names::of(context, credentials.iter().flatten())?;
     let item = |(row, credential): (&Row, &Option<Credential>)| {

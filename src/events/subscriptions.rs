@@ -8,7 +8,7 @@ use delivery::{DisabledReason, Secrets, tell_disabled};
 use engine::access::{Access, Credential};
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Issue, Result};
+use engine::error::{Error, Issue, Reason, Result};
 use engine::moment::Moment;
 use engine::operation::{Findings, Needs, Nothing, Operation};
 use engine::values;
@@ -370,13 +370,17 @@ impl EventAndFilters {
         let filters = self.filters.as_ref();
         let mut issues = Vec::new();
         match (event, filters.and_then(|filters| filters.workflow_step.as_ref())) {
-            (Event::WorkflowStep, None) => issues.push(Issue::new(&WORKFLOW_STEP, "is required for the event workflow.step")),
+            (Event::WorkflowStep, None) => {
+                issues.push(Issue::new(&WORKFLOW_STEP, Reason::rule("needs_workflow_step", "is required for the event workflow.step")))
+            }
             (Event::WorkflowStep, Some(_)) | (_, None) => {}
-            (_, Some(_)) => issues.push(Issue::new(&WORKFLOW_STEP, "is only for the event workflow.step")),
+            (_, Some(_)) => {
+                issues.push(Issue::new(&WORKFLOW_STEP, Reason::rule("no_workflow_step", "is only for the event workflow.step")))
+            }
         }
         let property_ids = filters.and_then(|filters| filters.property_ids.as_deref()).unwrap_or_default();
         if event == Event::WorkflowStep && !property_ids.is_empty() {
-            issues.push(Issue::new(&["filters", "propertyIds"], "is not for the event workflow.step"));
+            issues.push(Issue::new(&["filters", "propertyIds"], Reason::rule("no_flats", "is not for the event workflow.step")));
         }
         issues
     }

@@ -107,7 +107,8 @@ fn are_made_here(visit: &Visit) -> bool {
 fn row(visit: &Visit, key: Key, are_made_here: bool) -> Row {
     let id = key.id.to_string();
     let way = |place: &str| are_made_here.then(|| visit.address(&format!("{PATH}/{id}/{place}")));
-    let has_expired = key.expires_at.as_deref().and_then(|at| at.parse().ok()).is_some_and(|at: jiff::Timestamp| at <= visit.service.clock.now());
+    let has_expired =
+        key.expires_at.as_deref().and_then(|at| at.parse().ok()).is_some_and(|at: jiff::Timestamp| at <= visit.service.clock.now());
     Row {
         may: may(visit, &key.permissions),
         made: when::moment(visit, &key.created_at),
@@ -181,7 +182,8 @@ pub(super) fn create(visit: &Visit) -> Answering<'_> {
         if !visit.may_write() {
             return form(visit, None).await;
         }
-        let permissions: Vec<&str> = visit.fields.iter().filter(|(name, _)| name == "permission").map(|(_, value)| value.as_str()).collect();
+        let permissions: Vec<&str> =
+            visit.fields.iter().filter(|(name, _)| name == "permission").map(|(_, value)| value.as_str()).collect();
         let expires = visit.sent("expiresAt").map(str::trim).filter(|text| !text.is_empty());
         // What is no moment is refused as such.
         let expires = expires.map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::audit::Changed;
 use super::assign::{Entity, Use};
+use super::audit::Changed;
 use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
 use super::frame::{Done, Frame};
 use super::paging::Paging;
