@@ -108,7 +108,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         declare("listTeamApiKeys", Method::GET, "/api-keys")
             .summary("List the organization's API keys, without their tokens")
-            .tool("records", "List API keys", "API keys: permissions, last use, last change.")
+            .tool("records", "List API keys", "API keys: permissions, last use and change.")
             .pages(PageLimits { default: 50, max: 100 }, list),
         declare("createTeamApiKey", Method::POST, "/api-keys")
             .summary("Make an API key; its token is shown once. For members who are signed in, with --console-keys")
