@@ -3,10 +3,11 @@
 mod assignments;
 mod changing;
 mod entering;
-mod keys;
 mod keeping;
+mod keys;
 mod manuals;
 mod owner;
+mod refusals;
 mod stays;
 mod steps;
 mod submissions;
