@@ -192,7 +192,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "reservations",
                 "Get a guest link",
                 "The real link of a reservation's guest to their portal. Whoever has it is the guest: to look without acting use \
-                    `createPortalPreview`. Returns {url}.",
+                    `createPortalPreview`.",
             )
             .run(|context, input: GetGuestLink| {
                 get_record(context, Kind::Reservation, input.id)?;

@@ -93,7 +93,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "steps",
                 "Create a step",
                 "Creates something guests must do before arrival (sign an agreement, answer questions, pay a deposit …). It \
-                    reaches no guest until `isActive` is true and `addEntityScopes` assigns it. Returns the step. Example: \
+                    reaches no guest until `isActive` is true and `addEntityScopes` assigns it. Example: \
                     {\"stepType\": \"damage_deposit\", \"nickname\": \"Deposit\", \"isSecurityDepositEnabled\": true, \
                     \"securityDepositAmountCents\": 20000}",
             )
