@@ -177,6 +177,9 @@ pub struct ServeFlags {
     /// Where members are sent who have to sign in, with `return_to` added; without it they are told how to come in.
     #[arg(long, env = "VESTIBULE_SIGN_IN_URL", value_name = "URL", value_parser = sign_in_url)]
     pub sign_in_url: Option<Url>,
+    /// Lets members who manage the organization make, replace and revoke API keys in the console, each with at most what they hold.
+    #[arg(long, env = "VESTIBULE_CONSOLE_KEYS")]
+    pub console_keys: bool,
     /// Requests a minute per credential; 0 switches the window off.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000)]
     pub rate_limit_per_minute: u32,

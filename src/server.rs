@@ -35,7 +35,7 @@ use crate::manuals::StockPhotos;
 use crate::oauth::{self, Documents, Registrations};
 use crate::page::{Pages, PassSigner};
 use crate::people::{self, Provider, SignIn};
-use crate::platform;
+use crate::platform::{self, ConsoleKeys};
 use crate::records::{self, FilesUrl, Photos};
 use crate::translations::Translator;
 
@@ -97,7 +97,7 @@ impl Server {
         let parts = Parts::default().with(targets.clone()).with(ReconnectDelay(flags.device_reconnect_delay)).with(sign_in);
         let parts = flags.files_url.into_iter().fold(parts, |parts, url| parts.with(FilesUrl(url)));
         let parts = stock_photos.into_iter().fold(parts, Parts::with);
-        let parts = parts.with(UploadRetention(flags.upload_retention));
+        let parts = parts.with(UploadRetention(flags.upload_retention)).with(ConsoleKeys(flags.console_keys));
         let authority = authority.transpose()?;
         let parts = parts.with(Documents::new(targets.clone(), authority.as_deref())?).with(Registrations::default());
         let parts = uploads.into_iter().fold(parts, |parts, files| parts.with(Uploads::new(files)));
@@ -297,6 +297,9 @@ async fn sweep_once(service: &Arc<Service>, means: &Means) {
     in_batches(service, "expired sign-in links stay for now, of no use", move |tx| people::sweep_tickets(tx, now)).await;
     in_batches(service, "sessions that are over stay for now, of no use", move |tx| people::sweep_sessions(tx, now)).await;
     in_batches(service, "ended grants and tokens of apps stay for now", move |tx| oauth::sweep(tx, now)).await;
+    if let Err(error) = service.kit.uses.settle(&service.store).await {
+        tracing::warn!(cause = error.cause(), "when some API keys were last used is not known");
+    }
     if let Err(error) = delivery::sweep_old(means).await {
         tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");
     }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::audit::Changed;
 use super::frame::{Done, Frame};
 use super::refusal::Refusal;
 use super::reply;
@@ -154,6 +155,7 @@ struct Shown<'v> {
     may_change: bool,
     may_remove: bool,
     count: Option<usize>,
+    changed: Option<Changed>,
 }
 
 async fn one(visit: &Visit, typed: Option<&str>, problem: Option<(u16, String)>) -> Result<Response, Refusal> {
@@ -170,6 +172,7 @@ async fn one(visit: &Visit, typed: Option<&str>, problem: Option<(u16, String)>)
         problem: problem.as_ref().map(|(_, text)| text.clone()),
         may_change: visit.may("updatePortalManualCategory"),
         may_remove: visit.may("deletePortalManualCategory"),
+        changed: Changed::of(visit, id).await,
         count: filed.map(|filed| filed.iter().filter(|manual| manual.manual_category_id == Some(id)).count()),
     };
     Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))

@@ -233,8 +233,7 @@ impl Problem {
             403 => words.frame.not_allowed_text,
             _ => words.frame.unavailable_text,
         };
-        let issues = refusal.issues.iter().map(|issue| format!("{}: {}", issue.path.join("."), issue.message));
-        Self { text, said: std::iter::once(refusal.message.clone()).chain(issues).filter(|said| !said.is_empty()).collect() }
+        Self { text, said: refusal.sentences(visit) }
     }
 }
 

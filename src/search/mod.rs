@@ -120,8 +120,7 @@ fn operations() -> Vec<Operation> {
                 "search",
                 "Find by name",
                 "Finds ids by name: steps, manuals, categories, portals, brandings, properties, property groups, tags, and \
-                    reservations by guest. Start here whenever you have a name and need an id. Words in any order; a word for the \
-                    sort of thing (\"group\", \"guest\") narrows. Returns [{type, id, name}], best first. Example: {\"query\": \
+                    reservations by guest. A word for the sort of thing (\"group\", \"guest\") narrows. Returns [{type, id, name}], best first. Example: {\"query\": \
                     \"Eixample group\"}",
             )
             .run(search),

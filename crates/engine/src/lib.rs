@@ -39,6 +39,6 @@ pub use store;
 
 /// The statements of the engine.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    let of_modules = [access::STATEMENTS, audit::STATEMENTS, context::STATEMENTS, erased::STATEMENTS, summaries::STATEMENTS].concat();
-    [of_modules, pipeline::statements()].concat()
+    let of_modules = [audit::STATEMENTS, context::STATEMENTS, erased::STATEMENTS, summaries::STATEMENTS].concat();
+    [access::statements(), of_modules, pipeline::statements()].concat()
 }

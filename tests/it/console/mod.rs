@@ -5,14 +5,17 @@ mod changing;
 mod entering;
 pub mod hostile;
 mod keeping;
+mod keys;
 mod manuals;
 mod matrix;
 mod owner;
+mod refusals;
 mod sizes;
 mod stays;
 mod steps;
 mod submissions;
 pub mod things;
+mod webhooks;
 mod work;
 
 use engine::access::Permission;

@@ -5,10 +5,16 @@ mod permission;
 mod reach;
 mod resource;
 mod stored;
+mod uses;
 
-pub(crate) use credential::STATEMENTS;
 pub use credential::{Access, Credential, Identified, Owner, Revisions, Shown, find, find_all, hash, load, name, token};
 pub use permission::{Permission, Permissions};
 pub use reach::Reach;
 pub use resource::Resource;
 pub use stored::{AccessToken, ApiKey, DEFAULT_COUNTRY, Member, Organization, Settings};
+pub use uses::Uses;
+
+/// The statements of this module.
+pub(crate) fn statements() -> Vec<&'static store::Statement> {
+    [credential::STATEMENTS, uses::STATEMENTS].concat()
+}

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use self::issues::Issues;
 use self::notes::{Notes, Turn, cut};
 use super::{Arguments, Operation, Rules, inline_generator};
-use crate::error::{Error, PathSegment, Result};
+use crate::error::{Error, PathSegment, Reason, Result};
 use crate::format::{self, Contextual};
 use crate::json;
 use crate::moment::Moment;
@@ -48,7 +48,7 @@ impl Examined<'_> {
     }
 
     /// Notes what is wrong with a field.
-    pub(crate) fn refuse(&mut self, path: Vec<PathSegment>, reason: String) {
+    pub(crate) fn refuse(&mut self, path: Vec<PathSegment>, reason: impl Into<Reason>) {
         self.issues.add(path, reason);
     }
 
@@ -108,7 +108,7 @@ impl Shape {
                 *text = text.trim().to_owned();
             }
         }
-        json::null_characters(&input, &mut |path| issues.add(path, "must not contain U+0000"));
+        json::null_characters(&input, &mut |path| issues.add(path, Reason::NullCharacter));
         for (path, most) in &self.lists {
             cut(&mut input, path, most + 1);
         }
@@ -119,7 +119,7 @@ impl Shape {
             if let Some(Value::String(text)) = at_mut(&mut input, path) {
                 match format::phone(text, country) {
                     Some(number) => *text = number,
-                    None => issues.add(steps, "is not a valid phone number"),
+                    None => issues.add(steps, Reason::Phone),
                 }
             }
         }
@@ -200,19 +200,19 @@ impl Shape {
     }
 
     /// What to say of a field beside the others that the operation does not take.
-    fn stranger(&self, name: &str) -> &'static str {
+    fn stranger(&self, name: &str) -> Reason {
         if self.data_fields.contains(name) {
-            "belongs inside data"
+            Reason::InsideData
         } else if self.answer_fields.contains(name) {
-            "read-only field"
+            Reason::ReadOnly
         } else {
-            "unrecognized field"
+            Reason::Unknown
         }
     }
 }
 
 /// A query parameter as the type its schema gives (spec: Pagination, 5).
-fn from_query(sent: &[&str], schema: &Value) -> Result<Value, String> {
+fn from_query(sent: &[&str], schema: &Value) -> Result<Value, Reason> {
     let is = |kind: &str| match &schema["type"] {
         Value::String(name) => name == kind,
         Value::Array(names) => names.iter().any(|name| name == kind),
@@ -221,28 +221,28 @@ fn from_query(sent: &[&str], schema: &Value) -> Result<Value, String> {
     if is("array") {
         return Ok(sent.iter().copied().map(Value::from).collect());
     }
-    let [text] = sent else { return Err("is given more than once".into()) };
+    let [text] = sent else { return Err(Reason::Repeated) };
     if text.trim().is_empty() {
-        return Err("must not be blank".into());
+        return Err(Reason::Blank);
     }
     if is("boolean") {
         return match text.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" => Ok(Value::Bool(true)),
             "false" | "0" | "no" => Ok(Value::Bool(false)),
-            _ => Err("must be true or false".into()),
+            _ => Err(Reason::NoSwitch),
         };
     }
     if is("integer") {
-        return text.parse::<i64>().map(Value::from).map_err(|_| "must be a whole number".into());
+        return text.parse::<i64>().map(Value::from).map_err(|_| Reason::NoInteger);
     }
     Ok(Value::from(*text))
 }
 
-fn judge_future(text: &str, now: Timestamp) -> Result<(), &'static str> {
+fn judge_future(text: &str, now: Timestamp) -> Result<(), Reason> {
     match text.parse::<Moment>() {
         Ok(Moment(moment)) if moment > now => Ok(()),
-        Ok(_) => Err("has passed"),
-        Err(_) => Err("must be a timestamp such as 2026-11-21T09:30:00.000Z"),
+        Ok(_) => Err(Reason::Passed),
+        Err(_) => Err(Reason::Format("date-time".into(), "a timestamp such as 2026-11-21T09:30:00.000Z")),
     }
 }
 

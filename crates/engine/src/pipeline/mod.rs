@@ -70,6 +70,8 @@ pub struct Outcome {
     pub retry_after: Option<u64>,
     /// Whose request it was, once that is known.
     pub requester: Option<Requester>,
+    /// What was refused or has failed, as the body says it.
+    pub error: Option<Error>,
 }
 
 /// Whose request it was, as the log names them.
@@ -149,7 +151,9 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
     let answered = through(&call, payload, &mut noted).await;
     let Noted { quota, requester } = noted;
     match answered {
-        Ok(Success { status, body, etag, is_replay }) => Outcome { status, body, etag, quota, is_replay, retry_after: None, requester },
+        Ok(Success { status, body, etag, is_replay }) => {
+            Outcome { status, body, etag, quota, is_replay, retry_after: None, requester, error: None }
+        }
         Err(error) => {
             log_failure(&error, operation.id, request_id);
             let limited = quota.as_ref().and_then(|quota| quota.retry_after);
@@ -161,6 +165,7 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
                 quota,
                 is_replay: false,
                 requester,
+                error: Some(error),
             }
         }
     }
