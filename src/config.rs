@@ -88,6 +88,10 @@ pub struct DatabaseFlags {
     /// processor].
     #[arg(long, env = "VESTIBULE_DATABASE_CONNECTIONS", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(2..=256))]
     pub database_connections: Option<u16>,
+    /// The PostgreSQL server itself, for migrating, where `--database-url` leads to a pooler that works by transaction [file:
+    /// `VESTIBULE_DATABASE_DIRECT_URL_FILE`].
+    #[arg(long, env = "VESTIBULE_DATABASE_DIRECT_URL", value_name = "URL", hide_env_values = true)]
+    pub database_direct_url: Option<String>,
 }
 
 impl DatabaseFlags {
@@ -95,6 +99,12 @@ impl DatabaseFlags {
     pub fn url(&self) -> Result<String, String> {
         let url = secret(self.database_url.as_deref(), "VESTIBULE_DATABASE_URL")?;
         Ok(url.unwrap_or_else(|| "sqlite:vestibule.db".to_owned()))
+    }
+
+    /// How it is opened.
+    pub fn options(&self) -> Result<store::Options, String> {
+        let direct = secret(self.database_direct_url.as_deref(), "VESTIBULE_DATABASE_DIRECT_URL")?.filter(|url| !url.is_empty());
+        Ok(store::Options { connections: self.database_connections.map(usize::from), direct, ..store::Options::default() })
     }
 }
 

@@ -43,6 +43,7 @@ mod organizations;
 mod page;
 mod people;
 mod platform;
+mod pooling;
 mod portals;
 mod precheck;
 mod precheck_questions;

@@ -68,6 +68,17 @@ pub struct Migrations {
     pub postgres: refinery::Runner,
 }
 
+/// How a PostgreSQL database is opened.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Connections at the most.
+    pub connections: Option<usize>,
+    /// The server itself, for migrating, where there is a pooler before it.
+    pub direct: Option<String>,
+    /// Refuse what cannot be migrated from here. Otherwise it is enough that somebody else has done so.
+    pub is_to_migrate: bool,
+}
+
 /// The header of SQLite's index of the write-ahead log, first copy: it changes with every commit of every process.
 /// See "WAL-Index Header" in SQLite's file format documentation.
 const VERSION_LENGTH: usize = 48;
@@ -99,14 +110,14 @@ pub struct Waited {
 impl Store {
     /// Opens `sqlite:PATH` or `postgres://…`, after bringing its schema up to date. Blocks.
     pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
-        Self::open_with(url, migrations, None)
+        Self::open_with(url, migrations, &Options::default())
     }
 
-    /// The same, with so many connections to PostgreSQL at the most.
-    pub fn open_with(url: &str, migrations: &Migrations, connections: Option<usize>) -> Result<Self> {
+    /// The same, in a way of PostgreSQL's.
+    pub fn open_with(url: &str, migrations: &Migrations, options: &Options) -> Result<Self> {
         let backend = match location(url)? {
             Location::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, &migrations.sqlite)?),
-            Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres, connections)?),
+            Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres, options)?),
         };
         Ok(Self { backend, heaviest: Arc::default() })
     }

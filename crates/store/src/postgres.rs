@@ -17,6 +17,7 @@ mod migrating;
 mod pool;
 mod pooler;
 mod servers;
+mod statements;
 mod together;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,12 +31,14 @@ use tokio::time::Instant;
 use self::connection::{COMMIT, Connection};
 use self::link::{Connector, Failure};
 use self::pool::Pool;
+use self::pooler::Pooling;
+use self::statements::Catalogue;
 use self::together::{Turn, Write, commit_together};
 use crate::error::{Error, Result};
 use crate::job::{self, Progress, Work, WorkError};
 use crate::queue::Queue;
 use crate::shares::Shares;
-use crate::{Handle, Load, Share, Transaction, WAIT_LIMIT, Waited};
+use crate::{Handle, Load, Options, Share, Transaction, WAIT_LIMIT, Waited};
 
 /// Connections kept a core: enough that a commit's wait for the disk leaves no core idle.
 const CONNECTIONS_A_CORE: usize = 8;
@@ -45,14 +48,6 @@ const CONNECTIONS: usize = 256;
 const LOOKERS: usize = 1;
 /// That one, and one for everything else.
 const LEAST_CONNECTIONS: usize = LOOKERS + 1;
-/// A statement that waits longer than a caller does is stopped. A transaction whose client is no longer heard of, and which
-/// may hold the lock of an organization, is ended.
-const SESSION: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set idle_in_transaction_session_timeout = '10s'";
-/// The same for look-ups. The server is to plan each once, rather than anew for every number of keys.
-const LOOKING: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
-/// One snapshot for all the reads of an operation; the locked organization row orders the writes.
-const BEGIN_READING: &str = "begin isolation level repeatable read read only";
-
 #[derive(Clone)]
 pub(crate) struct Postgres(Arc<Inner>);
 
@@ -71,20 +66,17 @@ struct Inner {
 }
 
 impl Postgres {
-    pub(crate) fn open(url: &str, migrations: &refinery::Runner, connections: Option<usize>) -> Result<Self> {
+    pub(crate) fn open(url: &str, migrations: &refinery::Runner, options: &Options) -> Result<Self> {
         let connector = Arc::new(Connector::new(url)?);
-        let unusable = |failure: Failure| Error::Configuration(failure.to_string());
-        let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
-        pooler::refuse_pooling_by_transaction(&connector, &mut link)?;
-        migrating::migrate(&mut link, migrations)?;
-        link.close();
+        let pooling = bring_up(&connector, migrations, options)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let size = connections.unwrap_or(CONNECTIONS_A_CORE * cores).clamp(LEAST_CONNECTIONS, CONNECTIONS);
+        let size = options.connections.unwrap_or(CONNECTIONS_A_CORE * cores).clamp(LEAST_CONNECTIONS, CONNECTIONS);
         let for_work = size - LOOKERS;
-        let pool = |session| Arc::new(Pool::new(connector.clone(), session));
+        let catalogue = Arc::new(Catalogue::default());
+        let pool = |session| Arc::new(Pool::new(connector.clone(), pooling, session, catalogue.clone()));
         Ok(Self(Arc::new(Inner {
-            pool: pool(SESSION),
-            looks: pool(LOOKING),
+            pool: pool(pooling.session()),
+            looks: pool(pooling.session_for_looks()),
             // Half of them, so that who reads a lot leaves some to the others.
             shares: Shares::new(for_work.div_ceil(2)),
             writes: Queue::new(1),
@@ -107,7 +99,7 @@ impl Postgres {
                 // Nobody waits for it, and so nothing of it is done.
                 Ok(connection) if !begun.begin() => return postgres.0.pool.take_back(connection, true),
                 Ok(mut connection) => {
-                    connection.ready(Some(BEGIN_READING), true, asked + WAIT_LIMIT, asked + limit);
+                    connection.ready(Some(postgres.0.pool.pooling.begin_reading()), true, asked + WAIT_LIMIT, asked + limit);
                     postgres.0.read_on(connection, work)
                 }
                 Err(error) => Ok(Err(E::from(error))),
@@ -172,9 +164,11 @@ impl Postgres {
             Ok(connection) => connection,
             Err(error) => return Ok(Err(error.into())),
         };
-        connection.ready(None, true, until, until);
+        let begin = connection.pooling.begin_looking();
+        connection.ready(begin, true, until, until);
         let found = catch_unwind(AssertUnwindSafe(|| find(&mut Transaction::new(Handle::Postgres(&mut connection), true))));
-        self.0.looks.take_back(connection, found.is_ok());
+        let is_outside = found.is_ok() && (begin.is_none() || !connection.has_spoken() || connection.say_and_go(COMMIT).is_ok());
+        self.0.looks.take_back(connection, is_outside);
         found
     }
 
@@ -209,6 +203,33 @@ impl Postgres {
     pub(crate) fn given_up(&self) -> u64 {
         self.0.pool.given_up() + self.0.looks.given_up()
     }
+}
+
+/// Has the schema be of this program's version, and finds out how connections are shared on the way to the server.
+fn bring_up(connector: &Connector, migrations: &refinery::Runner, options: &Options) -> Result<Pooling> {
+    let unusable = |failure: Failure| Error::Configuration(failure.to_string());
+    let connect = |connector: &Connector| connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable);
+    let mut link = connect(connector)?;
+    let pooling = pooler::between(connector, &mut link)?;
+    match &options.direct {
+        Some(url) => {
+            let past = Connector::new(url)?;
+            let mut direct = connect(&past)?;
+            if pooler::between(&past, &mut direct)? == Pooling::ByTransaction {
+                return Err(Error::Configuration("there is a pooler before the address that is to lead to the server itself".into()));
+            }
+            migrating::migrate(&mut direct, migrations)?;
+            direct.close();
+        }
+        None if pooling == Pooling::BySession => migrating::migrate(&mut link, migrations)?,
+        None if options.is_to_migrate => return Err(Error::Configuration(migrating::PAST_THE_POOLER.into())),
+        None => migrating::assert_done(&mut link, migrations)?,
+    }
+    link.close();
+    if pooling == Pooling::ByTransaction {
+        tracing::info!("there is a pooler before the database that works by transaction: statements are sent whole each time");
+    }
+    Ok(pooling)
 }
 
 impl Inner {

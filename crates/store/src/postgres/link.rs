@@ -44,6 +44,8 @@ pub(super) enum Failure {
     Lost,
     /// This system has no means for a connection.
     System(io::Error),
+    /// The server has become one that takes no writes.
+    Demoted,
     /// The server or the driver says why.
     Told(tokio_postgres::Error),
 }
@@ -67,6 +69,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Silence => f.write_str("the server did not answer in time"),
             Self::Lost => f.write_str("the connection was lost"),
+            Self::Demoted => f.write_str("the server has become one that takes no writes"),
             Self::System(error) => error.fmt(f),
             Self::Told(error) => f.write_str(&error::told(error)),
         }
