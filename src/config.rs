@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::operation::Surface;
+use engine::traces::Endpoint;
 use ipnet::IpNet;
 use url::Url;
 use uuid::Uuid;
@@ -212,6 +213,9 @@ pub struct ServeFlags {
     /// Connections from one address at once; 0 is no limit but that of all together.
     #[arg(long, env = "VESTIBULE_CONNECTIONS_PER_ADDRESS", default_value_t = 2_048)]
     pub connections_per_address: usize,
+    /// A collector of OpenTelemetry's that traces are sent to, as JSON by OTLP over HTTP; without one none are kept.
+    #[arg(long, env = "VESTIBULE_OTLP_ENDPOINT", value_name = "URL", value_parser = Endpoint::at)]
+    pub otlp_endpoint: Option<Endpoint>,
     /// How many processors to reckon with, for trying out another machine [default: those there are].
     #[arg(long, env = "VESTIBULE_PROCESSORS", hide = true)]
     pub processors: Option<NonZeroUsize>,
@@ -223,6 +227,15 @@ impl Command {
     pub fn processors(&self) -> Option<NonZeroUsize> {
         match self {
             Self::Serve(flags) | Self::Demo(flags) => flags.processors,
+            Self::Migrate(_) | Self::Import(_) | Self::Backup(_) | Self::Openapi(_) => None,
+        }
+    }
+
+    /// Where traces are sent, where that is said.
+    #[must_use]
+    pub fn otlp_endpoint(&self) -> Option<Endpoint> {
+        match self {
+            Self::Serve(flags) | Self::Demo(flags) => flags.otlp_endpoint.clone(),
             Self::Migrate(_) | Self::Import(_) | Self::Backup(_) | Self::Openapi(_) => None,
         }
     }

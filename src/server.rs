@@ -20,6 +20,7 @@ pub use engine::server::Limits;
 use engine::server::{Tls, accept};
 use engine::summaries;
 use engine::surface::{self, Metrics};
+use engine::traces;
 use engine::uploads::Uploads;
 use files::Files;
 use tokio::net::TcpListener;
@@ -140,6 +141,9 @@ impl Server {
             begin(&service, "uploads", stop.token(), move |stop| guest::keep_files(keeper.clone(), stop)),
             begin(&service, "timers", stop.token(), move |stop| timekeeper.clone().run(stop)),
         ];
+        if flags.otlp_endpoint.is_some() {
+            background.push(begin(&service, "traces", stop.token(), traces::keep));
+        }
         if let Some(translator) = translator {
             background.push(begin(&service, "translations", stop.token(), move |stop| translator.clone().run(stop)));
         }

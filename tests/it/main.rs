@@ -68,6 +68,7 @@ mod targets;
 mod texts;
 mod tls;
 mod tools;
+mod traces;
 mod translator;
 mod visibility_rules;
 mod webhook_log;

@@ -114,7 +114,10 @@ async fn nothing_is_migrated_through_a_pooler_that_works_by_transaction() {
         // The second time with connections in it that the first has left.
         for _ in 0..2 {
             let said = refusal_of("migrate", &pooler.database_url).await;
-            assert!(said.contains("a pooler before it that works by transaction") && said.contains("--database-direct-url"), "{pool}: {said}");
+            assert!(
+                said.contains("a pooler before it that works by transaction") && said.contains("--database-direct-url"),
+                "{pool}: {said}"
+            );
             let said = refusal_of("serve", &pooler.database_url).await;
             assert!(said.contains("of an older version") && said.contains("vestibule migrate"), "{pool}: {said}");
         }

@@ -101,7 +101,9 @@ impl From<refinery::Error> for Error {
 
 /// What is said of a database with a migration that this program does not have.
 pub(crate) fn of_a_newer_version(migration: impl std::fmt::Display) -> String {
-    format!("it is of a newer version of this program, and its migration {migration} is not known to this one; run that version, or a newer one")
+    format!(
+        "it is of a newer version of this program, and its migration {migration} is not known to this one; run that version, or a newer one"
+    )
 }
 
 /// What a role hears that lacks a right, or has no schema in which it may look for tables.

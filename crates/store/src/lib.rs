@@ -28,6 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::{Instrument as _, Span, info_span};
 use uuid::Uuid;
 
 pub use effort::Effort;
@@ -43,6 +44,9 @@ pub const WAIT_LIMIT: Duration = Duration::from_millis(4_000);
 
 /// How long ordinary work may take in all, waiting included.
 pub const WORK_LIMIT: Duration = Duration::from_millis(4_800);
+
+/// The target of spans that say what the store does, and for whom; nothing else has it.
+pub const SPANS: &str = "vestibule::spans";
 
 /// An open database.
 #[derive(Clone)]
@@ -129,11 +133,15 @@ impl Store {
 
     /// [`Store::read`] as part of a share: of the connections, one share gets no more than leaves some to the others.
     pub async fn read_for<T: Send + 'static, E: WorkError>(&self, share: Share, work: impl Work<T, E>) -> Result<T, E> {
-        let work = self.heaviest.of(work);
-        match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
-            Backend::Postgres(postgres) => postgres.read(share, WORK_LIMIT, work).await,
-        }
+        let span = info_span!(target: SPANS, "read from the database");
+        let work = self.heaviest.of(within(span.clone(), work));
+        let read = async {
+            match &self.backend {
+                Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
+                Backend::Postgres(postgres) => postgres.read(share, WORK_LIMIT, work).await,
+            }
+        };
+        read.instrument(span).await
     }
 
     /// Runs `work` in a transaction that is durable when this returns `Ok`, and undone when `work` returns `Err`.
@@ -148,11 +156,15 @@ impl Store {
 
     /// [`Store::write_within`] as part of a share: shares take turns.
     pub async fn write_for<T: Send + 'static, E: WorkError>(&self, share: Share, limit: Duration, work: impl Work<T, E>) -> Result<T, E> {
-        let work = self.heaviest.of(work);
-        match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
-            Backend::Postgres(postgres) => postgres.write(share, limit, work).await,
-        }
+        let span = info_span!(target: SPANS, "write to the database");
+        let work = self.heaviest.of(within(span.clone(), work));
+        let written = async {
+            match &self.backend {
+                Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
+                Backend::Postgres(postgres) => postgres.write(share, limit, work).await,
+            }
+        };
+        written.instrument(span).await
     }
 
     /// Whether this process is the only one on the database: true for SQLite.
@@ -213,6 +225,16 @@ impl Store {
             Backend::Postgres(postgres) => postgres.given_up(),
         }
     }
+}
+
+/// Work as part of a span, on whichever thread it is done.
+fn within<T, E>(span: Span, work: impl Work<T, E>) -> impl Work<T, E> {
+    move |transaction: &mut Transaction<'_>| span.in_scope(|| work(transaction))
+}
+
+/// A statement, as it is written: what it is run with is nobody's business.
+fn spanned(statement: &Statement) -> Span {
+    info_span!(target: SPANS, "statement", trace.kind = "client", db.query.text = statement.text())
 }
 
 /// Holds a database for this process, as long as it lives.
@@ -295,6 +317,7 @@ impl<'a> Transaction<'a> {
 
     /// All rows of a query.
     pub fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
+        let _span = spanned(statement).entered();
         self.effort.statements += 1;
         let rows = match &mut self.handle {
             Handle::Sqlite(connection) => sqlite::rows(connection, statement, params, &mut self.effort),
@@ -311,6 +334,7 @@ impl<'a> Transaction<'a> {
 
     /// Runs a change; the number of rows it touched.
     pub fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
+        let _span = spanned(statement).entered();
         self.effort.statements += 1;
         match &mut self.handle {
             Handle::Sqlite(connection) => sqlite::execute(connection, statement, params, &mut self.effort),
@@ -322,6 +346,7 @@ impl<'a> Transaction<'a> {
     /// number of rows it touched. For many rows that is far less than as many statements. No two rows may be in conflict with one
     /// another.
     pub fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
+        let _span = spanned(statement).entered();
         let mut touched = 0;
         for rows in rows.chunks(many::ROWS) {
             self.effort.statements += 1;
@@ -335,6 +360,7 @@ impl<'a> Transaction<'a> {
 
     /// [`Transaction::execute_many`] of a statement that tells of each row it touches, `… returning …`: these, in any order.
     pub fn rows_of_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Row>> {
+        let _span = spanned(statement).entered();
         let mut touched = Vec::new();
         for rows in rows.chunks(many::ROWS) {
             self.effort.statements += 1;
@@ -354,6 +380,7 @@ impl<'a> Transaction<'a> {
     /// Runs a change of which nobody asks how many rows it touched. On PostgreSQL it is sent along with the next statement, and
     /// what is wrong with it is told by that one, or at the end.
     pub fn execute_along(&mut self, statement: &'static Statement, params: Vec<Value>) -> Result<()> {
+        let _span = spanned(statement).entered();
         self.effort.statements += 1;
         match &mut self.handle {
             Handle::Sqlite(connection) => sqlite::execute(connection, statement, &params, &mut self.effort).map(drop),
@@ -379,6 +406,7 @@ impl<'a> Transaction<'a> {
         match &mut self.handle {
             Handle::Sqlite(_) => self.rows(statement, params).map(Some),
             Handle::Postgres(connection) => {
+                let _span = spanned(statement).entered();
                 self.effort.statements += 1;
                 let rows = connection.rows_under_lock(key, statement, params)?;
                 self.effort.rows += rows.as_ref().map_or(0, Vec::len) as u64;

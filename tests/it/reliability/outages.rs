@@ -198,8 +198,7 @@ async fn is_noticed(server: &Process, client: &Client, load: &Load, gone: Instan
 async fn a_pooler_that_is_killed_loses_nothing() {
     let Some(database_url) = fresh_postgres().await else { return };
     let Some(mut pooler) = PgBouncer::before(&database_url, "pool_mode = transaction\ndefault_pool_size = 4") else { return };
-    let environment =
-        [("VESTIBULE_DATABASE_DIRECT_URL", Path::new(&database_url)), ("VESTIBULE_DATABASE_CONNECTIONS", Path::new("16"))];
+    let environment = [("VESTIBULE_DATABASE_DIRECT_URL", Path::new(&database_url)), ("VESTIBULE_DATABASE_CONNECTIONS", Path::new("16"))];
     let server = Process::start_with(&pooler.database_url, &environment);
     let client = Client::of(&server).await;
     let load = Load::start(&client, 40);

@@ -25,12 +25,14 @@ use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method};
 use jiff::Timestamp;
 use store::{Share, Transaction};
+use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use crate::access::{Access, Credential, Identified};
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
+use crate::stage;
 use crate::uploads::TakesFile;
 use audited::Audited;
 pub(crate) use authenticate::at_tools;
@@ -168,7 +170,7 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
 
 async fn through(call: &Arc<Call>, payload: Payload, noted: &mut Noted) -> Result<Success> {
     let Call { service, operation, head, .. } = &**call;
-    let known = known(call).await?;
+    let known = known(call).instrument(stage!("authenticate")).await?;
     let share = known.as_ref().map_or_else(|| service.homes.of(operation, head), Caller::organization);
     service.room(share).await?;
     let Some(caller) = known else { return in_one_visit(call, share, payload, noted).await };
@@ -180,13 +182,13 @@ async fn through(call: &Arc<Call>, payload: Payload, noted: &mut Noted) -> Resul
     if let Some(file) = &operation.file {
         return with_file(call, file, admitted, payload).await;
     }
-    let arguments = head.read(payload, operation).await;
+    let arguments = head.read(payload, operation).instrument(stage!("read")).await;
     answer(call, admitted, arguments).await
 }
 
 /// The same way on, for what comes with a file: that is kept where the work is done, and removed where it is refused.
 async fn with_file(call: &Arc<Call>, file: &TakesFile, admitted: Admitted, payload: Payload) -> Result<Success> {
-    let (arguments, brought) = upload::read(call, file, admitted.caller(), payload).await;
+    let (arguments, brought) = upload::read(call, file, admitted.caller(), payload).instrument(stage!("read")).await;
     let answered = answer(call, admitted, arguments).await;
     if let Some(brought) = brought {
         brought.settle(&answered);
@@ -198,13 +200,13 @@ async fn with_file(call: &Arc<Call>, file: &TakesFile, admitted: Admitted, paylo
 async fn answer(call: &Arc<Call>, admitted: Admitted, arguments: Result<Arguments>) -> Result<Success> {
     let Call { service, operation, .. } = &**call;
     let share = admitted.caller().organization();
-    let validated = admitted.hear(call, arguments)?.validate_with_network(call).await?;
+    let validated = admitted.hear(call, arguments)?.validate_with_network(call).instrument(stage!("validate")).await?;
     match operation.effect {
         Effect::Read => {
             let shared = call.clone();
             let reading = move |tx: &mut Transaction<'_>| {
                 let validated = if shared.service.store.is_private() { validated } else { validated.renewed(tx, &shared)? };
-                read(tx, &shared, validated)
+                stage!("run").in_scope(|| read(tx, &shared, validated))
             };
             asked(call, service.store.read_for(share, reading).await?).await
         }
@@ -215,15 +217,21 @@ async fn answer(call: &Arc<Call>, admitted: Admitted, arguments: Result<Argument
 /// A read of somebody who is not known yet. One visit to the database: who asks, whether they may, and the answer come from
 /// one state.
 async fn in_one_visit(call: &Arc<Call>, share: Share, payload: Payload, noted: &mut Noted) -> Result<Success> {
-    let arguments = call.head.read(payload, call.operation).await;
+    let arguments = call.head.read(payload, call.operation).instrument(stage!("read")).await;
     let shared = call.clone();
     let visit = move |tx: &mut Transaction<'_>| {
         let mut taken = Noted::default();
-        let answered = authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now).and_then(|caller| {
+        let identified =
+            stage!("authenticate").in_scope(|| authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now));
+        let answered = identified.and_then(|caller| {
             let admitted = shared.admit(caller, None, &mut taken)?;
             match recall(&shared, &admitted) {
                 Some(success) => Ok(Reading::Done(success)),
-                None => read(tx, &shared, admitted.hear(&shared, arguments)?.validate(&shared)?),
+                None => {
+                    let heard = admitted.hear(&shared, arguments)?;
+                    let validated = stage!("validate").in_scope(|| heard.validate(&shared))?;
+                    stage!("run").in_scope(|| read(tx, &shared, validated))
+                }
             }
         });
         Ok::<_, Error>((taken, answered))
@@ -265,7 +273,8 @@ async fn take_shared(call: &Call, caller: &Caller) -> Option<Quota> {
         return None;
     }
     let Caller::Tenant(identified) = caller else { return None };
-    service.limits.take_shared(identified.owner(), &service.clock, *now).await
+    let span = if service.limits.are_shared() { stage!("rate limit") } else { Span::none() };
+    service.limits.take_shared(identified.owner(), &service.clock, *now).instrument(span).await
 }
 
 /// The answer that is kept, if it still holds.
@@ -386,7 +395,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
                     let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);
                     let mut context = Context::of_locked(system, locked, access);
                     let audited = audited.map(|audited| audited.begin(&mut context)).transpose()?;
-                    let answer = job(&mut context)?;
+                    let answer = stage!("run").in_scope(|| job(&mut context))?;
                     let body = success_body(&answer, head.id);
                     context.close()?;
                     if let Some(audited) = audited {
@@ -399,7 +408,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
                 }
                 (Writing::System(input), Work::System(work)) => {
                     let audited = audited.map(|audited| audited.begin_beside(&mut system, caller.access())).transpose()?;
-                    let answer = work(&mut system, input)?;
+                    let answer = stage!("run").in_scope(|| work(&mut system, input))?;
                     let body = success_body(&answer, head.id);
                     if let Some(audited) = audited {
                         audited.end_beside(&mut system, caller.access(), &answer, head.id, shared.clock.now())?;

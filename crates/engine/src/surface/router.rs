@@ -22,6 +22,7 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::cors::CorsLayer;
+use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use super::answers::{self, Wishes};
@@ -33,6 +34,7 @@ use crate::access::Resource;
 use crate::error::{Error, Kind};
 use crate::operation::{Operation, Surface};
 use crate::pipeline::{self, Outcome, Payload, Quota, Request, Requester, Service, error_body};
+use crate::traces;
 
 /// Answers at least this large are compressed, for clients that accept it.
 const COMPRESS_FROM: u64 = 1_024;
@@ -127,9 +129,10 @@ async fn traced(State(service): State<Arc<Service>>, mut request: HttpRequest, n
     let started = service.clock.elapsed();
     let method = request.method().clone();
     request.extensions_mut().insert(RequestId(id));
+    let span = if is_of_its_own(request.uri().path()) { Span::none() } else { traces::request(request.headers(), id) };
     let is_persistent = matches!(request.version(), Version::HTTP_10 | Version::HTTP_11);
     let (request, reading) = Reading::watch(request);
-    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let answered = AssertUnwindSafe(next.run(request).instrument(span.clone())).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|panic| {
         let reason = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         tracing::error!(request_id = %id, reason = reason.unwrap_or("unknown"), "panicked");
@@ -144,10 +147,16 @@ async fn traced(State(service): State<Arc<Service>>, mut request: HttpRequest, n
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     let took = service.clock.elapsed().saturating_sub(started);
-    let operation = response.extensions().get::<Served>().map_or("-", |served| served.0);
+    let operation = response.extensions().get::<Served>().map_or(observe::NONE, |served| served.0);
     let requester = response.extensions().get::<Requester>().copied();
+    observe::span(&span, operation, requester, &method, response.status());
     observe::request(operation, requester, &method, response.status(), took, id);
     response
+}
+
+/// Whether a path is for who watches the server, who needs no trace of it.
+fn is_of_its_own(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
 /// Says how large an answer is, and whose, of what waits to be sent.

@@ -27,7 +27,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// What is said where a pooler stands in the way.
 pub(super) const PAST_THE_POOLER: &str = "there is a pooler before it that works by transaction, and a migration holds a lock of its \
-    session: give the address of the server itself, by --database-direct-url";
+    session: give the address of the server itself, as --database-url or beside it as --database-direct-url";
 /// Which migrations a database has, as it is noted along with them.
 const APPLIED: &str = "select coalesce(string_agg(version || ' ' || name, ',' order by version), '') from refinery_schema_history";
 
@@ -45,9 +45,11 @@ pub(super) fn assert_done(link: &mut Link, migrations: &refinery::Runner) -> Res
         return Err(Error::Configuration(of_a_newer_version(format_args!("V{version}__{name}"))));
     }
     if applied.len() < known.len() {
-        return Err(Error::Configuration(format!(
-            "it is of an older version of this program, and {PAST_THE_POOLER}, or run vestibule migrate there first"
-        )));
+        return Err(Error::Configuration(
+            "it is of an older version of this program, and is not migrated through the pooler before it, which works by transaction: \
+             run vestibule migrate with the address of the server itself first, or give that as --database-direct-url"
+                .into(),
+        ));
     }
     Ok(())
 }

@@ -79,10 +79,7 @@ impl Pooling {
 
     /// Begins look-ups, each of which is to see what was committed before it.
     pub(super) fn begin_looking(self) -> Option<&'static str> {
-        self.one(
-            None,
-            Some(limits!("set local", "begin isolation level read committed read write; set transaction read only; ", "")),
-        )
+        self.one(None, Some(limits!("set local", "begin isolation level read committed read write; set transaction read only; ", "")))
     }
 
     /// How long the first answer on a connection that has rested is waited for. It comes at once where somebody answers, and
@@ -102,7 +99,9 @@ impl Pooling {
         // Of what is said here, the former is said of the beginning of a read only.
         let demoted = [SqlState::FEATURE_NOT_SUPPORTED, SqlState::READ_ONLY_SQL_TRANSACTION];
         match failure {
-            Failure::Told(error) if self == Self::ByTransaction && error.code().is_some_and(|code| demoted.contains(code)) => Failure::Demoted,
+            Failure::Told(error) if self == Self::ByTransaction && error.code().is_some_and(|code| demoted.contains(code)) => {
+                Failure::Demoted
+            }
             other => other,
         }
     }
