@@ -118,6 +118,10 @@ pub struct ServeFlags {
     /// Where the data is.
     #[command(flatten)]
     pub database: DatabaseFlags,
+    /// A PostgreSQL server that follows the one at `--database-url`, for reads that need not be current; repeatable, in the variable or the
+    /// file a URL a line [file: `VESTIBULE_REPLICA_URL_FILE`].
+    #[arg(long, env = "VESTIBULE_REPLICA_URL", value_name = "URL", hide_env_values = true)]
+    pub replica_url: Vec<String>,
     /// A PEM file with the certificate to serve TLS with, and those between it and its authority; without one connections are
     /// plain. With it `--tls-key`. Both are read anew on SIGHUP.
     #[arg(long, env = "VESTIBULE_TLS_CERTIFICATE", value_name = "PEM")]
@@ -254,6 +258,13 @@ impl ServeFlags {
             return Err(format!("there are {} platform keys; {MOST_PLATFORM_KEYS} at the most", keys.len()));
         }
         Ok(keys.into_iter().filter(|key| !key.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// The servers that follow.
+    pub fn replica_urls(&self) -> Result<Vec<String>, String> {
+        let given = (!self.replica_url.is_empty()).then(|| self.replica_url.join("\n"));
+        let urls = secret(given.as_deref(), "VESTIBULE_REPLICA_URL")?.unwrap_or_default();
+        Ok(urls.lines().filter(|url| !url.is_empty()).map(str::to_owned).collect())
     }
 
     /// The key of the translator.

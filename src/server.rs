@@ -87,7 +87,8 @@ impl Server {
         let metrics = Metrics::install()?;
         let tls = flags.tls()?.map(|(certificate, key)| Tls::open(certificate, key, clock.now())).transpose();
         let tls = tls.map_err(|error| format!("TLS: {error}"))?.map(Arc::new);
-        let store = open(&flags.database, false).await?;
+        let options = store::Options { replicas: flags.replica_urls()?, ..flags.database.options()? };
+        let store = open(&flags.database.url()?, options).await?;
         let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let public_url = flags.public_url.clone().unwrap_or_else(|| bound(address, tls.as_deref()));
@@ -212,8 +213,8 @@ fn uploads(given: Option<&str>, database_url: &str) -> Result<Option<Files>, Str
 }
 
 /// Opens the database, bringing it to this version first; where a pooler stands in the way of that, it may be refused.
-async fn open(database: &DatabaseFlags, is_to_migrate: bool) -> Result<store::Store, String> {
-    let (url, options) = (database.url()?, store::Options { is_to_migrate, ..database.options()? });
+async fn open(url: &str, options: store::Options) -> Result<store::Store, String> {
+    let url = url.to_owned();
     let opened = tokio::task::spawn_blocking(move || store::Store::open_with(&url, &crate::migrations(), &options)).await;
     let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     records::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
@@ -222,12 +223,13 @@ async fn open(database: &DatabaseFlags, is_to_migrate: bool) -> Result<store::St
 
 /// A service without a socket, for commands that work on the database themselves; its platform key is nobody else's.
 pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
-    serviced(open(database, false).await?, clock).await
+    serviced(open(&database.url()?, database.options()?).await?, clock).await
 }
 
 /// The same, on a database that is of this version afterwards by this process's own doing.
 pub async fn migrated(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
-    serviced(open(database, true).await?, clock).await
+    let options = store::Options { is_to_migrate: true, ..database.options()? };
+    serviced(open(&database.url()?, options).await?, clock).await
 }
 
 async fn serviced(store: store::Store, clock: Clock) -> Result<Arc<Service>, String> {

@@ -121,6 +121,7 @@ fn operations() -> Vec<Operation> {
                     sort of thing (\"group\", \"guest\") narrows. Returns [{type, id, name}], best first. Example: {\"query\": \
                     \"Eixample group\"}",
             )
+            .may_lag()
             .run(search),
     ]
 }

@@ -57,6 +57,7 @@ mod receivers;
 mod records;
 mod redis;
 mod reliability;
+mod replicas;
 mod scopes;
 mod search;
 mod secrets;

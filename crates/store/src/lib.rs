@@ -79,6 +79,8 @@ pub struct Options {
     pub connections: Option<usize>,
     /// The server itself, for migrating, where there is a pooler before it.
     pub direct: Option<String>,
+    /// Servers that follow it, for reads that say themselves whether what they find is current.
+    pub replicas: Vec<String>,
     /// Refuse what cannot be migrated from here. Otherwise it is enough that somebody else has done so.
     pub is_to_migrate: bool,
 }
@@ -120,6 +122,9 @@ impl Store {
     /// The same, in a way of PostgreSQL's.
     pub fn open_with(url: &str, migrations: &Migrations, options: &Options) -> Result<Self> {
         let backend = match location(url)? {
+            Location::Sqlite(_) if !options.replicas.is_empty() => {
+                return Err(Error::Configuration("replicas are PostgreSQL's; a SQLite database has none".into()));
+            }
             Location::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, &migrations.sqlite)?),
             Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres, options)?),
         };
@@ -142,6 +147,24 @@ impl Store {
             }
         };
         read.instrument(span).await
+    }
+
+    /// Whether there are servers besides that may be read from.
+    #[must_use]
+    pub fn has_replicas(&self) -> bool {
+        match &self.backend {
+            Backend::Sqlite(_) => false,
+            Backend::Postgres(postgres) => postgres.has_replicas(),
+        }
+    }
+
+    /// Runs `work` in a read-only transaction on a server that may be behind, which it has to find out; none where no answer
+    /// can be had of one in time.
+    pub async fn read_from_replica<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Option<Result<T, E>> {
+        let Backend::Postgres(postgres) = &self.backend else { return None };
+        let span = info_span!(target: SPANS, "read from a replica");
+        let work = self.heaviest.of(within(span.clone(), work));
+        postgres.read_from_replica(work).instrument(span).await
     }
 
     /// Runs `work` in a transaction that is durable when this returns `Ok`, and undone when `work` returns `Err`.

@@ -16,6 +16,7 @@ mod link;
 mod migrating;
 mod pool;
 mod pooler;
+mod replicas;
 mod servers;
 mod statements;
 mod together;
@@ -27,11 +28,13 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
+use tokio_postgres::config::TargetSessionAttrs;
 
 use self::connection::{COMMIT, Connection};
 use self::link::{Connector, Failure};
 use self::pool::Pool;
 use self::pooler::Pooling;
+use self::replicas::Replicas;
 use self::statements::Catalogue;
 use self::together::{Turn, Write, commit_together};
 use crate::error::{Error, Result};
@@ -44,6 +47,8 @@ use crate::{Handle, Load, Options, Share, Transaction, WAIT_LIMIT, Waited};
 const CONNECTIONS_A_CORE: usize = 8;
 /// Connections at the most. Each that is in use has a blocking thread, of which there are 512 for everything in the process.
 const CONNECTIONS: usize = 256;
+/// The same to a replica.
+const CONNECTIONS_TO_A_REPLICA: usize = 64;
 /// Of these, the one that look-ups have. No other work waits for it, and none is in its way.
 const LOOKERS: usize = 1;
 /// That one, and one for everything else.
@@ -55,6 +60,8 @@ struct Inner {
     pool: Arc<Pool>,
     /// For look-ups.
     looks: Arc<Pool>,
+    /// For reads that say themselves whether they are current.
+    replicas: Replicas,
     shares: Shares,
     /// Writes of shares, each of which has one transaction at a time: another would wait for its lock.
     writes: Queue<Write>,
@@ -67,7 +74,7 @@ struct Inner {
 
 impl Postgres {
     pub(crate) fn open(url: &str, migrations: &refinery::Runner, options: &Options) -> Result<Self> {
-        let connector = Arc::new(Connector::new(url)?);
+        let connector = Arc::new(Connector::new(url, TargetSessionAttrs::ReadWrite)?);
         let pooling = bring_up(&connector, migrations, options)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let size = options.connections.unwrap_or(CONNECTIONS_A_CORE * cores).clamp(LEAST_CONNECTIONS, CONNECTIONS);
@@ -77,6 +84,7 @@ impl Postgres {
         Ok(Self(Arc::new(Inner {
             pool: pool(pooling.session()),
             looks: pool(pooling.session_for_looks()),
+            replicas: Replicas::at(&options.replicas, for_work.min(CONNECTIONS_TO_A_REPLICA), &catalogue)?,
             // Half of them, so that who reads a lot leaves some to the others.
             shares: Shares::new(for_work.div_ceil(2)),
             writes: Queue::new(1),
@@ -100,7 +108,7 @@ impl Postgres {
                 Ok(connection) if !begun.begin() => return postgres.0.pool.take_back(connection, true),
                 Ok(mut connection) => {
                     connection.ready(Some(postgres.0.pool.pooling.begin_reading()), true, asked + WAIT_LIMIT, asked + limit);
-                    postgres.0.read_on(connection, work)
+                    read_on(&postgres.0.pool, connection, work).0
                 }
                 Err(error) => Ok(Err(E::from(error))),
             };
@@ -109,6 +117,14 @@ impl Postgres {
             drop(sender.send(outcome));
         });
         job::answer(asked, limit, true, progress, receiver).await
+    }
+
+    pub(crate) fn has_replicas(&self) -> bool {
+        !self.0.replicas.is_empty()
+    }
+
+    pub(crate) async fn read_from_replica<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Option<Result<T, E>> {
+        self.0.replicas.read(work).await
     }
 
     pub(crate) async fn write<T: Send + 'static, E: WorkError>(
@@ -213,7 +229,7 @@ fn bring_up(connector: &Connector, migrations: &refinery::Runner, options: &Opti
     let pooling = pooler::between(connector, &mut link)?;
     match &options.direct {
         Some(url) => {
-            let past = Connector::new(url)?;
+            let past = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
             let mut direct = connect(&past)?;
             if pooler::between(&past, &mut direct)? == Pooling::ByTransaction {
                 return Err(Error::Configuration("there is a pooler before the address that is to lead to the server itself".into()));
@@ -237,25 +253,30 @@ impl Inner {
         self.waits.fetch_add(1, Ordering::Relaxed);
         self.waited_micros.fetch_add(u64::try_from(asked.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
+}
 
-    /// Reads, and ends the transaction in which that was done.
-    fn read_on<T, E: WorkError>(&self, mut connection: Connection, work: impl Work<T, E>) -> Result<Result<T, E>, job::Panic> {
-        let mut outcome = job::guarded(work, &mut Transaction::new(Handle::Postgres(&mut connection), true));
-        let is_outside = match &outcome {
-            // What has panicked may be anywhere.
-            Err(_) => false,
-            // Who asks nothing asks whether anybody is there.
-            Ok(Ok(_)) if !connection.has_spoken() => {
-                let heard = connection.say(COMMIT);
-                let is_heard = heard.is_ok();
-                outcome = outcome.map(|value| value.and_then(|value| heard.map(|()| value).map_err(E::from)));
-                is_heard
-            }
-            Ok(_) if !connection.has_spoken() => true,
-            // What a read has seen is as true if its end is not heard of.
-            Ok(_) => connection.say_and_go(COMMIT).is_ok(),
-        };
-        self.pool.take_back(connection, is_outside);
-        outcome
-    }
+/// Reads, and ends the transaction in which that was done; and why the connection is of no more use, where it is lost.
+fn read_on<T, E: WorkError>(
+    pool: &Pool,
+    mut connection: Connection,
+    work: impl Work<T, E>,
+) -> (Result<Result<T, E>, job::Panic>, Option<Failure>) {
+    let mut outcome = job::guarded(work, &mut Transaction::new(Handle::Postgres(&mut connection), true));
+    let is_outside = match &outcome {
+        // What has panicked may be anywhere.
+        Err(_) => false,
+        // Who asks nothing asks whether anybody is there.
+        Ok(Ok(_)) if !connection.has_spoken() => {
+            let heard = connection.say(COMMIT);
+            let is_heard = heard.is_ok();
+            outcome = outcome.map(|value| value.and_then(|value| heard.map(|()| value).map_err(E::from)));
+            is_heard
+        }
+        Ok(_) if !connection.has_spoken() => true,
+        // What a read has seen is as true if its end is not heard of.
+        Ok(_) => connection.say_and_go(COMMIT).is_ok(),
+    };
+    let lost = connection.link.is_lost().then_some(Failure::Lost);
+    pool.take_back(connection, is_outside);
+    (outcome, lost)
 }

@@ -14,6 +14,7 @@ pub mod receiver;
 pub mod redis;
 pub mod s3;
 pub mod sql;
+pub mod standby;
 
 use std::time::Duration;
 

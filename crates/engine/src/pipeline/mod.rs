@@ -10,6 +10,7 @@ mod homes;
 mod idempotency;
 mod memory;
 mod rate_limit;
+mod replicas;
 mod request;
 mod service;
 mod shared_log;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method};
 use jiff::Timestamp;
+use serde_json::Value;
 use store::{Share, Transaction};
 use tracing::{Instrument as _, Span};
 use uuid::Uuid;
@@ -43,6 +45,7 @@ pub use idempotency::{InFlight, sweep};
 use memory::Question;
 pub use memory::{Kept, Memory, Tally, tag};
 pub use rate_limit::{Quota, RateLimits};
+pub(crate) use replicas::count as count_replicas;
 use request::Head;
 pub use request::{Payload, Request};
 pub use service::{Service, Settings};
@@ -52,7 +55,7 @@ pub use unsent::{Held, Hurry, Unsent};
 
 /// The statements of this chapter.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    idempotency::STATEMENTS.to_vec()
+    [idempotency::STATEMENTS, replicas::STATEMENTS].concat()
 }
 
 /// What is answered, whichever surface asked.
@@ -203,10 +206,13 @@ async fn answer(call: &Arc<Call>, admitted: Admitted, arguments: Result<Argument
     let validated = admitted.hear(call, arguments)?.validate_with_network(call).instrument(stage!("validate")).await?;
     match operation.effect {
         Effect::Read => {
+            if let Some(answered) = replicas::read(call, &validated).await {
+                return asked(call, answered?).await;
+            }
             let shared = call.clone();
             let reading = move |tx: &mut Transaction<'_>| {
                 let validated = if shared.service.store.is_private() { validated } else { validated.renewed(tx, &shared)? };
-                stage!("run").in_scope(|| read(tx, &shared, validated))
+                stage!("run").in_scope(|| read_validated(tx, &shared, validated))
             };
             asked(call, service.store.read_for(share, reading).await?).await
         }
@@ -230,7 +236,7 @@ async fn in_one_visit(call: &Arc<Call>, share: Share, payload: Payload, noted: &
                 None => {
                     let heard = admitted.hear(&shared, arguments)?;
                     let validated = stage!("validate").in_scope(|| heard.validate(&shared))?;
-                    stage!("run").in_scope(|| read(tx, &shared, validated))
+                    stage!("run").in_scope(|| read_validated(tx, &shared, validated))
                 }
             }
         });
@@ -255,7 +261,9 @@ async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
     // A server is asked for whoever comes, together; and what is kept takes no more than that.
     let is_together = !service.store.is_private() && authenticate::is_plain(operation, head);
     let is_kept = is_together && operation.kept.is_some() && !head.is_tool_call;
-    if !is_written && !is_shared && !is_kept {
+    // What a replica finds is held against the state they are found in.
+    let is_elsewhere = is_together && operation.may_lag && service.store.has_replicas();
+    if !is_written && !is_shared && !is_kept && !is_elsewhere {
         return Ok(None);
     }
     if is_together {
@@ -331,9 +339,13 @@ impl Caller {
     }
 }
 
-fn read(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -> Result<Reading> {
-    let Call { service, operation, head, now } = call;
+fn read_validated(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -> Result<Reading> {
     let (caller, _, _, input) = validated.into_parts();
+    read(tx, call, caller, input)
+}
+
+fn read(tx: &mut Transaction<'_>, call: &Call, caller: Caller, input: Value) -> Result<Reading> {
+    let Call { service, operation, head, now } = call;
     let system = service.system(tx, *now);
     let answer = match (&operation.work, &caller) {
         (Work::Tenant(prepare), Caller::Tenant(identified)) => {
@@ -357,7 +369,7 @@ fn read(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -> Result<R
 /// What a write does in its transaction.
 enum Writing {
     Tenant(Uuid, Job),
-    System(serde_json::Value),
+    System(Value),
 }
 
 async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {

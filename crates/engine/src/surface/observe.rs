@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::app::{Gauge, Gauges};
 use crate::logging;
-use crate::pipeline::{Requester, Service};
+use crate::pipeline::{self, Requester, Service};
 use crate::traces;
 
 /// How long a reading waits for the database; without an answer it is one of what the process knows by itself.
@@ -48,7 +48,9 @@ impl Metrics {
             let builder = PrometheusBuilder::new().set_buckets(&BUCKETS).map_err(|error| error.to_string())?;
             builder.install_recorder().map_err(|error| error.to_string())
         };
-        INSTALLED.get_or_init(install).clone().map(Self)
+        let installed = INSTALLED.get_or_init(install).clone().map(Self);
+        pipeline::count_replicas();
+        installed
     }
 
     /// Folds what is measured into what is told, until `stop` is cancelled. Without that, every measured request would be kept

@@ -44,6 +44,8 @@ pub(super) enum Pooling {
     BySession,
     /// Each transaction has another.
     ByTransaction,
+    /// The server follows another, and is only read from; whatever may be between.
+    Following,
 }
 
 impl Pooling {
@@ -71,10 +73,13 @@ impl Pooling {
     ///
     /// A pooler says nothing of a server that has become a standby, which may be behind. That refuses to begin what could write.
     pub(super) fn begin_reading(self) -> &'static str {
-        self.one(
-            "begin isolation level repeatable read read only",
-            limits!("set local", "begin isolation level repeatable read read write; set transaction read only; ", ""),
-        )
+        match self {
+            Self::BySession => "begin isolation level repeatable read read only",
+            Self::ByTransaction => {
+                limits!("set local", "begin isolation level repeatable read read write; set transaction read only; ", "")
+            }
+            Self::Following => limits!("set local", "begin isolation level repeatable read read only; ", ""),
+        }
     }
 
     /// Begins look-ups, each of which is to see what was committed before it.
@@ -85,13 +90,18 @@ impl Pooling {
     /// How long the first answer on a connection that has rested is waited for. It comes at once where somebody answers, and
     /// otherwise there is time left for a new connection before the caller's patience ends. Behind a pooler one waits for a turn, too.
     pub(super) fn first_limit(self) -> Duration {
-        self.one(Duration::from_millis(1_500), Duration::from_millis(3_000))
+        match self {
+            Self::BySession => Duration::from_millis(1_500),
+            Self::ByTransaction => Duration::from_millis(3_000),
+            // Nobody waits for it much longer than that.
+            Self::Following => Duration::from_millis(450),
+        }
     }
 
     /// Whether a server that has answered takes no writes, as it tells along with its answers. Not through a pooler that works by
     /// transaction: what that tells is of whichever server it asked first.
     pub(super) fn is_demoted(self, link: &Link) -> bool {
-        self.one(link.is_read_only(), false)
+        self == Self::BySession && link.is_read_only()
     }
 
     /// What has failed, of a server behind a pooler that has come to take no writes.
@@ -106,11 +116,8 @@ impl Pooling {
         }
     }
 
-    fn one<T>(self, by_session: T, by_transaction: T) -> T {
-        match self {
-            Self::BySession => by_session,
-            Self::ByTransaction => by_transaction,
-        }
+    fn one<T>(self, by_session: T, otherwise: T) -> T {
+        if self == Self::BySession { by_session } else { otherwise }
     }
 }
 

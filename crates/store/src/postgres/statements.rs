@@ -71,7 +71,7 @@ pub(super) struct Statements {
 
 impl Statements {
     pub(super) fn new(pooling: Pooling, catalogue: &Arc<Catalogue>) -> Self {
-        let catalogue = (pooling == Pooling::ByTransaction).then(|| catalogue.clone());
+        let catalogue = (pooling != Pooling::BySession).then(|| catalogue.clone());
         Self { known: HashMap::new(), catalogue }
     }
 
@@ -128,6 +128,9 @@ impl Catalogue {
 /// and leaves nothing on it.
 fn types_of(link: &mut Link, until: Instant, text: &str) -> Result<Vec<Type>, Failure> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
+    if !text.contains('$') {
+        return Ok(Vec::new());
+    }
     let name = format!("vestibule_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let asked = format!(
         "prepare {name} as {text}; \
