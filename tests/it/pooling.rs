@@ -75,7 +75,7 @@ async fn nothing_is_left_behind_on_the_connections_of_a_pooler() {
         };
         let statements = word(&mut client, "select count(*) from pg_prepared_statements").unwrap();
         let limit = word(&mut client, "show statement_timeout").unwrap();
-        let locks = word(&mut client, "select count(*) from pg_locks where locktype = 'advisory'").unwrap();
+        let locks = word(&mut client, "select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()").unwrap();
         (statements, limit, locks)
     });
     assert_eq!(left.await.unwrap(), ("0".to_owned(), "0".to_owned(), "0".to_owned()));
