@@ -128,7 +128,7 @@ impl Catalogue {
 /// and leaves nothing on it.
 fn types_of(link: &mut Link, until: Instant, text: &str) -> Result<Vec<Type>, Failure> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    if !text.contains('$') {
+    if !text.contains("$1") {
         return Ok(Vec::new());
     }
     let name = format!("vestibule_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
