@@ -26,15 +26,15 @@ async fn a_node_behind_a_pooler_is_like_any() {
     };
     // One by one, and then many at once, of which those of the organization share commits.
     let first = create(0).await.data();
-    let created = join_all((1..200).map(create)).await;
+    let created = join_all((1..80).map(create)).await;
     let mut ids: Vec<_> = created.iter().map(|answer| answer.data()["id"].clone()).collect();
     ids.push(first["id"].clone());
-    for answer in join_all((0..200).map(create)).await {
+    for answer in join_all((0..80).map(create)).await {
         assert_eq!((answer.status, answer.header("idempotency-replayed")), (201, Some("true")));
         assert!(ids.contains(&answer.body["data"]["id"]));
     }
     // Each reads what it has written, with others reading and writing beside it.
-    let seen = join_all((0..100).map(async |number| {
+    let seen = join_all((0..40).map(async |number| {
         let name = format!("seen {number}");
         let made = api.post("/portal-manuals", json!({ "nickname": name, "title": "Wi-Fi" })).await.data();
         let listed = api.get(&format!("/portal-manuals?search={}", name.replace(' ', "%20"))).await.data();
