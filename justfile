@@ -32,6 +32,12 @@ soak seconds="600" requests="10000":
 failover rounds="3":
     VESTIBULE_REQUIRE_PATRONI=1 VESTIBULE_FAILOVER_ROUNDS={{ rounds }} cargo test --release --test it -- --nocapture --ignored --exact reliability::successor::every_end_of_a_primary_is_survived
 
+# Nodes of an older version (a commit) and of this one on one PostgreSQL, under load from before the migration until the last old one has gone: what clients notice, what is lost.
+upgrade from:
+    mkdir -p target/upgrade/source && git archive {{ from }} | tar x -C target/upgrade/source
+    cargo build --release --locked --manifest-path target/upgrade/source/Cargo.toml --target-dir target/upgrade/build
+    VESTIBULE_UPGRADE_FROM="$PWD/target/upgrade/build/release/vestibule" cargo test --release --test it -- --nocapture --ignored --exact reliability::upgrade::a_version_is_replaced_by_the_next
+
 # Hostile clients, neighbours and ends, on a server of its own, on loopback alone: what a victim beside them notices.
 attack seconds="600" *flags:
     cargo build --release

@@ -20,6 +20,7 @@ pub use engine::server::Limits;
 use engine::server::{Tls, accept};
 use engine::summaries;
 use engine::surface::{self, Metrics};
+use engine::traces;
 use engine::uploads::Uploads;
 use files::Files;
 use tokio::net::TcpListener;
@@ -86,7 +87,8 @@ impl Server {
         let metrics = Metrics::install()?;
         let tls = flags.tls()?.map(|(certificate, key)| Tls::open(certificate, key, clock.now())).transpose();
         let tls = tls.map_err(|error| format!("TLS: {error}"))?.map(Arc::new);
-        let store = open(&flags.database).await?;
+        let options = store::Options { replicas: flags.replica_urls()?, ..flags.database.options()? };
+        let store = open(&flags.database.url()?, options).await?;
         let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let public_url = flags.public_url.clone().unwrap_or_else(|| bound(address, tls.as_deref()));
@@ -140,6 +142,9 @@ impl Server {
             begin(&service, "uploads", stop.token(), move |stop| guest::keep_files(keeper.clone(), stop)),
             begin(&service, "timers", stop.token(), move |stop| timekeeper.clone().run(stop)),
         ];
+        if flags.otlp_endpoint.is_some() {
+            background.push(begin(&service, "traces", stop.token(), traces::keep));
+        }
         if let Some(translator) = translator {
             background.push(begin(&service, "translations", stop.token(), move |stop| translator.clone().run(stop)));
         }
@@ -207,11 +212,10 @@ fn uploads(given: Option<&str>, database_url: &str) -> Result<Option<Files>, Str
     Ok(files.inspect_err(|error| tracing::warn!(%error, "files of guests are not taken")).ok())
 }
 
-/// Opens the database, bringing it to this version first.
-pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
-    let url = database.url()?;
-    let connections = database.database_connections.map(usize::from);
-    let opened = tokio::task::spawn_blocking(move || store::Store::open_with(&url, &crate::migrations(), connections)).await;
+/// Opens the database, bringing it to this version first; where a pooler stands in the way of that, it may be refused.
+async fn open(url: &str, options: store::Options) -> Result<store::Store, String> {
+    let url = url.to_owned();
+    let opened = tokio::task::spawn_blocking(move || store::Store::open_with(&url, &crate::migrations(), &options)).await;
     let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     records::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
     Ok(store)
@@ -219,7 +223,16 @@ pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
 
 /// A service without a socket, for commands that work on the database themselves; its platform key is nobody else's.
 pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
-    let store = open(database).await?;
+    serviced(open(&database.url()?, database.options()?).await?, clock).await
+}
+
+/// The same, on a database that is of this version afterwards by this process's own doing.
+pub async fn migrated(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
+    let options = store::Options { is_to_migrate: true, ..database.options()? };
+    serviced(open(&database.url()?, options).await?, clock).await
+}
+
+async fn serviced(store: store::Store, clock: Clock) -> Result<Arc<Service>, String> {
     let platform_keys = vec![access::token("", &Ids::default())];
     let settings = Settings { platform_keys, idempotency_retention: Duration::ZERO, audit_retention: Duration::MAX };
     let parts = Parts::default().with(Targets::new(Vec::new()));

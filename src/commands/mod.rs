@@ -42,7 +42,7 @@ async fn serve(flags: ServeFlags) -> Result<(), String> {
 
 async fn migrate(flags: DatabaseFlags) -> Result<(), String> {
     let _claim = claim(&flags)?;
-    let service = server::offline(&flags, Clock::system()).await?;
+    let service = server::migrated(&flags, Clock::system()).await?;
     settle(service.store.clone()).await
 }
 

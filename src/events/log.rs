@@ -141,6 +141,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         declare("listWebhookDeliveries", Method::GET, "/webhook-subscriptions/{id}/deliveries")
             .summary("List what was sent for a subscription, the newest first, with every attempt")
+            .may_lag()
             .pages(PageLimits { default: 50, max: 100 }, list),
         declare("redeliverWebhook", Method::POST, "/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver")
             .summary("Send a delivery that is over again, under the same id")

@@ -123,6 +123,7 @@ fn operations() -> Vec<Operation> {
                     reservations by guest. A word for the sort of thing (\"group\", \"guest\") narrows. Returns [{type, id, name}], best first. Example: {\"query\": \
                     \"Eixample group\"}",
             )
+            .may_lag()
             .run(search),
     ]
 }

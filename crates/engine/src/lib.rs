@@ -6,7 +6,7 @@
 //!
 //! The engine knows no chapter. What chapters need of their own travels in the [`kit`], found by its type.
 //!
-//! From below to above: error; moment, fold, logging; json, clock, ids, processors, erased, background; format; field; access;
+//! From below to above: error; moment, fold, logging; json, clock, ids, processors, erased, background; traces; format; field; access;
 //! kit; context; audit; operation; app; pipeline; summaries and surface; server; chapter. A module names only what is before it, which a
 //! test of the program reads (`tests/it/house.rs`).
 
@@ -33,6 +33,7 @@ pub mod processors;
 pub mod server;
 pub mod summaries;
 pub mod surface;
+pub mod traces;
 pub mod uploads;
 
 pub use store;

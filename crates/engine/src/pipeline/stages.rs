@@ -134,6 +134,14 @@ impl Validated {
         Ok(self)
     }
 
+    pub(super) const fn caller(&self) -> &Caller {
+        &self.heard.caller
+    }
+
+    pub(super) const fn input(&self) -> &Value {
+        &self.input
+    }
+
     pub(super) fn into_parts(self) -> (Caller, Option<Key>, Arguments, Value) {
         let Self { heard: Heard { caller, key, arguments }, input } = self;
         (caller, key, arguments, input)

@@ -19,6 +19,7 @@ use tower::{Layer as _, Service as Tower, ServiceExt as _};
 use tower_http::CompressionLevel;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::compression::{Compression, CompressionLayer};
+use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use super::answers;
@@ -27,6 +28,7 @@ use super::reading::Reading;
 use super::router::{RequestId, X_REQUEST_ID, refuse};
 use crate::error::Kind;
 use crate::pipeline::{Requester, Service};
+use crate::traces;
 
 /// Answers at least this large are compressed, for clients that accept it.
 const COMPRESS_FROM: u64 = 1_024;
@@ -66,9 +68,10 @@ impl Interface {
         let started = service.clock.elapsed();
         let method = request.method().clone();
         request.extensions_mut().insert(RequestId(id));
+        let span = if is_of_its_own(request.uri().path()) { Span::none() } else { traces::request(request.headers(), id) };
         let is_persistent = matches!(request.version(), Version::HTTP_10 | Version::HTTP_11);
         let (request, reading) = Reading::watch(request);
-        let answered = AssertUnwindSafe(self.routes.oneshot(request)).catch_unwind().await;
+        let answered = AssertUnwindSafe(self.routes.oneshot(request).instrument(span.clone())).catch_unwind().await;
         let answered = answered.map(|Ok(response)| response.map(Body::new));
         let mut response = answered.unwrap_or_else(|panic| {
             let reason = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -87,8 +90,9 @@ impl Interface {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let took = service.clock.elapsed().saturating_sub(started);
-        let operation = response.extensions().get::<Served>().map_or("-", |served| served.0);
+        let operation = response.extensions().get::<Served>().map_or(observe::NONE, |served| served.0);
         let requester = response.extensions().get::<Requester>().copied();
+        observe::span(&span, operation, requester, &method, response.status());
         observe::request(operation, requester, &method, response.status(), took, id);
         response
     }
@@ -106,6 +110,11 @@ impl Tower<HttpRequest> for Interface {
     fn call(&mut self, request: HttpRequest) -> Self::Future {
         Box::pin(self.clone().answer(request).map(Ok))
     }
+}
+
+/// Whether a path is for who watches the server, who needs no trace of it.
+fn is_of_its_own(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
 /// Says how large an answer is, and whose, of what waits to be sent.
