@@ -36,6 +36,12 @@ failover rounds="3":
 citus crashes="15":
     VESTIBULE_REQUIRE_CITUS=1 VESTIBULE_CITUS_CRASHES={{ crashes }} cargo test --test it -- --nocapture citus:: one_organization::
 
+# Nodes of an older version (a commit) and of this one on one PostgreSQL, under load from before the migration until the last old one has gone: what clients notice, what is lost.
+upgrade from:
+    mkdir -p target/upgrade/source && git archive {{ from }} | tar x -C target/upgrade/source
+    cargo build --release --locked --manifest-path target/upgrade/source/Cargo.toml --target-dir target/upgrade/build
+    VESTIBULE_UPGRADE_FROM="$PWD/target/upgrade/build/release/vestibule" cargo test --release --test it -- --nocapture --ignored --exact reliability::upgrade::a_version_is_replaced_by_the_next
+
 # Hostile clients, neighbours and ends, on a server of its own, on loopback alone: what a victim beside them notices.
 attack seconds="600" *flags:
     cargo build --release
@@ -45,6 +51,10 @@ attack seconds="600" *flags:
 bench:
     cargo build --release && cargo run --release -p bench
 
+# Every page of the console in an organization of the size of a city: how long it takes, how large it is.
+console-sizes:
+    cargo build --release && cargo run --release -p bench -- console-sizes
+
 # The guest's page in Chromium, judged by axe, which is fetched into target/.
 browser:
     VESTIBULE_REQUIRE_CHROMIUM=1 VESTIBULE_AXE="$(.ci/axe)" cargo test --test it -- browser::
@@ -52,6 +62,10 @@ browser:
 # Pictures of the guest's page, on each day of a stay, into docs/images: of the demo, by Chromium.
 screenshots:
     VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test it -- --ignored --exact browser::screenshots::screenshots
+
+# Pictures of the console into docs/images: of the demo, by Chromium.
+console-pictures:
+    VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test it -- --ignored --exact browser::screenshots::console_pictures
 
 # Write openapi.json anew after an operation changed.
 openapi:

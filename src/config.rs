@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::operation::Surface;
+use engine::traces::Endpoint;
 use ipnet::IpNet;
 use url::Url;
 use uuid::Uuid;
@@ -99,6 +100,10 @@ pub struct DatabaseFlags {
     /// processor].
     #[arg(long, env = "VESTIBULE_DATABASE_CONNECTIONS", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(2..=256))]
     pub database_connections: Option<u16>,
+    /// The PostgreSQL server itself, for migrating, where `--database-url` leads to a pooler that works by transaction [file:
+    /// `VESTIBULE_DATABASE_DIRECT_URL_FILE`].
+    #[arg(long, env = "VESTIBULE_DATABASE_DIRECT_URL", value_name = "URL", hide_env_values = true)]
+    pub database_direct_url: Option<String>,
 }
 
 impl DatabaseFlags {
@@ -106,6 +111,12 @@ impl DatabaseFlags {
     pub fn url(&self) -> Result<String, String> {
         let url = secret(self.database_url.as_deref(), "VESTIBULE_DATABASE_URL")?;
         Ok(url.unwrap_or_else(|| "sqlite:vestibule.db".to_owned()))
+    }
+
+    /// How it is opened.
+    pub fn options(&self) -> Result<store::Options, String> {
+        let direct = secret(self.database_direct_url.as_deref(), "VESTIBULE_DATABASE_DIRECT_URL")?.filter(|url| !url.is_empty());
+        Ok(store::Options { connections: self.database_connections.map(usize::from), direct, ..store::Options::default() })
     }
 }
 
@@ -118,6 +129,10 @@ pub struct ServeFlags {
     /// Where the data is.
     #[command(flatten)]
     pub database: DatabaseFlags,
+    /// A PostgreSQL server that follows the one at `--database-url`, for reads that need not be current; repeatable, in the variable or the
+    /// file a URL a line [file: `VESTIBULE_REPLICA_URL_FILE`].
+    #[arg(long, env = "VESTIBULE_REPLICA_URL", value_name = "URL", hide_env_values = true)]
+    pub replica_url: Vec<String>,
     /// A PEM file with the certificate to serve TLS with, and those between it and its authority; without one connections are
     /// plain. With it `--tls-key`. Both are read anew on SIGHUP.
     #[arg(long, env = "VESTIBULE_TLS_CERTIFICATE", value_name = "PEM")]
@@ -188,6 +203,9 @@ pub struct ServeFlags {
     /// Where members are sent who have to sign in, with `return_to` added; without it they are told how to come in.
     #[arg(long, env = "VESTIBULE_SIGN_IN_URL", value_name = "URL", value_parser = sign_in_url)]
     pub sign_in_url: Option<Url>,
+    /// Lets members who manage the organization make, replace and revoke API keys in the console, each with at most what they hold.
+    #[arg(long, env = "VESTIBULE_CONSOLE_KEYS")]
+    pub console_keys: bool,
     /// Requests a minute per credential; 0 switches the window off.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000)]
     pub rate_limit_per_minute: u32,
@@ -213,6 +231,9 @@ pub struct ServeFlags {
     /// Connections from one address at once; 0 is no limit but that of all together.
     #[arg(long, env = "VESTIBULE_CONNECTIONS_PER_ADDRESS", default_value_t = 2_048)]
     pub connections_per_address: usize,
+    /// A collector of OpenTelemetry's that traces are sent to, as JSON by OTLP over HTTP; without one none are kept.
+    #[arg(long, env = "VESTIBULE_OTLP_ENDPOINT", value_name = "URL", value_parser = Endpoint::at)]
+    pub otlp_endpoint: Option<Endpoint>,
     /// How many processors to reckon with, for trying out another machine [default: those there are].
     #[arg(long, env = "VESTIBULE_PROCESSORS", hide = true)]
     pub processors: Option<NonZeroUsize>,
@@ -224,6 +245,15 @@ impl Command {
     pub fn processors(&self) -> Option<NonZeroUsize> {
         match self {
             Self::Serve(flags) | Self::Demo(flags) => flags.processors,
+            Self::Migrate(_) | Self::Import(_) | Self::Backup(_) | Self::Openapi(_) => None,
+        }
+    }
+
+    /// Where traces are sent, where that is said.
+    #[must_use]
+    pub fn otlp_endpoint(&self) -> Option<Endpoint> {
+        match self {
+            Self::Serve(flags) | Self::Demo(flags) => flags.otlp_endpoint.clone(),
             Self::Migrate(_) | Self::Import(_) | Self::Backup(_) | Self::Openapi(_) => None,
         }
     }
@@ -242,6 +272,13 @@ impl ServeFlags {
             return Err(format!("there are {} platform keys; {MOST_PLATFORM_KEYS} at the most", keys.len()));
         }
         Ok(keys.into_iter().filter(|key| !key.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// The servers that follow.
+    pub fn replica_urls(&self) -> Result<Vec<String>, String> {
+        let given = (!self.replica_url.is_empty()).then(|| self.replica_url.join("\n"));
+        let urls = secret(given.as_deref(), "VESTIBULE_REPLICA_URL")?.unwrap_or_default();
+        Ok(urls.lines().filter(|url| !url.is_empty()).map(str::to_owned).collect())
     }
 
     /// The key of the translator.

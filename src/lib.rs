@@ -5,12 +5,12 @@
 //! store; what happened leaves by [`events`] and the crate `delivery`; a guest sees it through [`guest`].
 //!
 //! The chapters, each of which names only those before it: [`records`], [`events`], [`translations`], [`scopes`], [`portals`],
-//! [`precheck`] and [`manuals`], [`words`], [`guest`], [`search`], [`platform`], [`people`], the authorization server, the console. Above all: [`app`], [`server`], [`commands`].
+//! [`precheck`] and [`manuals`], [`words`], [`guest`], [`search`], [`platform`], [`people`], the authorization server, [`console`]. Above all: [`app`], [`server`], [`commands`].
 
 pub mod app;
 pub mod commands;
 pub mod config;
-mod console;
+pub mod console;
 pub mod events;
 pub mod guest;
 mod guides;
@@ -34,12 +34,10 @@ pub const SPREAD: store::Spread = store::Spread { root: ("organization", "id"), 
 /// The migrations of both databases, built into the binary.
 #[must_use]
 pub fn migrations() -> store::Migrations {
-    mod sqlite {
-        refinery::embed_migrations!("migrations/sqlite");
+    mod listed {
+        include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
+        pub(super) const ALL: [&[(&str, &str)]; 2] = [SQLITE, POSTGRES];
     }
-    mod postgres {
-        refinery::embed_migrations!("migrations/postgres");
-    }
-    // All together or none: one fsync, and a database is never of a version between two releases.
-    store::Migrations { sqlite: sqlite::migrations::runner().set_grouped(true), postgres: postgres::migrations::runner().set_grouped(true) }
+    let [sqlite, postgres] = listed::ALL.map(store::Migrations::runner);
+    store::Migrations { sqlite, postgres }
 }

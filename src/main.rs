@@ -5,12 +5,14 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use engine::logging::Log;
+use engine::traces::{Endpoint, SPANS};
 use vestibule::commands;
 use vestibule::config::Cli;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let log = match Log::begin() {
+    let spans = cli.command.otlp_endpoint().and_then(Endpoint::begin);
+    let log = match Log::begin(SPANS, spans) {
         Ok(log) => log,
         Err(message) => {
             // Nobody may be there to read it; the exit code says the same.

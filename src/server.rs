@@ -20,6 +20,7 @@ pub use engine::server::Limits;
 use engine::server::{Tls, accept};
 use engine::summaries;
 use engine::surface::{self, Metrics};
+use engine::traces;
 use engine::uploads::Uploads;
 use files::Files;
 use tokio::net::TcpListener;
@@ -35,7 +36,7 @@ use crate::manuals::StockPhotos;
 use crate::oauth::{self, Documents, Registrations};
 use crate::page::{Pages, PassSigner};
 use crate::people::{self, Provider, SignIn};
-use crate::platform;
+use crate::platform::{self, ConsoleKeys};
 use crate::records::{self, FilesUrl, Photos};
 use crate::translations::Translator;
 
@@ -86,7 +87,8 @@ impl Server {
         let metrics = Metrics::install()?;
         let tls = flags.tls()?.map(|(certificate, key)| Tls::open(certificate, key, clock.now())).transpose();
         let tls = tls.map_err(|error| format!("TLS: {error}"))?.map(Arc::new);
-        let store = open(&flags.database).await?;
+        let options = store::Options { replicas: flags.replica_urls()?, ..flags.database.options()? };
+        let store = open(&flags.database.url()?, options).await?;
         let listener = TcpListener::bind(flags.listen).await.map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let public_url = flags.public_url.clone().unwrap_or_else(|| bound(address, tls.as_deref()));
@@ -97,7 +99,7 @@ impl Server {
         let parts = Parts::default().with(targets.clone()).with(ReconnectDelay(flags.device_reconnect_delay)).with(sign_in);
         let parts = flags.files_url.into_iter().fold(parts, |parts, url| parts.with(FilesUrl(url)));
         let parts = stock_photos.into_iter().fold(parts, Parts::with);
-        let parts = parts.with(UploadRetention(flags.upload_retention));
+        let parts = parts.with(UploadRetention(flags.upload_retention)).with(ConsoleKeys(flags.console_keys));
         let authority = authority.transpose()?;
         let parts = parts.with(Documents::new(targets.clone(), authority.as_deref())?).with(Registrations::default());
         let parts = uploads.into_iter().fold(parts, |parts, files| parts.with(Uploads::new(files)));
@@ -140,6 +142,9 @@ impl Server {
             begin(&service, "uploads", stop.token(), move |stop| guest::keep_files(keeper.clone(), stop)),
             begin(&service, "timers", stop.token(), move |stop| timekeeper.clone().run(stop)),
         ];
+        if flags.otlp_endpoint.is_some() {
+            background.push(begin(&service, "traces", stop.token(), traces::keep));
+        }
         if let Some(translator) = translator {
             background.push(begin(&service, "translations", stop.token(), move |stop| translator.clone().run(stop)));
         }
@@ -149,8 +154,8 @@ impl Server {
             // So that the first requests already count for all nodes.
             attempt.await;
         }
-        let router = surface::router(&service, metrics, &flags.cors_origin, crate::app::routes(&service))?;
-        let accepting = tokio::spawn(accept(listener, tls.clone(), router, limits, service.unsent.clone(), stop.token().clone()));
+        let interface = surface::router(&service, metrics, &flags.cors_origin, crate::app::routes(&service))?;
+        let accepting = tokio::spawn(accept(listener, tls.clone(), interface, limits, service.unsent.clone(), stop.token().clone()));
         Ok(Self { address, tls, service, means, stop, accepting, background })
     }
 
@@ -207,12 +212,11 @@ fn uploads(given: Option<&str>, database_url: &str) -> Result<Option<Files>, Str
     Ok(files.inspect_err(|error| tracing::warn!(%error, "files of guests are not taken")).ok())
 }
 
-/// Opens the database, bringing it to this version first.
-pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
-    let url = database.url()?;
-    let connections = database.database_connections.map(usize::from);
+/// Opens the database, bringing it to this version first; where a pooler stands in the way of that, it may be refused.
+async fn open(url: &str, options: store::Options) -> Result<store::Store, String> {
+    let url = url.to_owned();
     let open = move || {
-        let store = store::Store::open_with(&url, &crate::migrations(), connections)?;
+        let store = store::Store::open_with(&url, &crate::migrations(), &options)?;
         store::assert_whole(&url, &crate::SPREAD)?;
         Ok::<_, store::Error>(store)
     };
@@ -224,7 +228,16 @@ pub async fn open(database: &DatabaseFlags) -> Result<store::Store, String> {
 
 /// A service without a socket, for commands that work on the database themselves; its platform key is nobody else's.
 pub async fn offline(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
-    let store = open(database).await?;
+    serviced(open(&database.url()?, database.options()?).await?, clock).await
+}
+
+/// The same, on a database that is of this version afterwards by this process's own doing.
+pub async fn migrated(database: &DatabaseFlags, clock: Clock) -> Result<Arc<Service>, String> {
+    let options = store::Options { is_to_migrate: true, ..database.options()? };
+    serviced(open(&database.url()?, options).await?, clock).await
+}
+
+async fn serviced(store: store::Store, clock: Clock) -> Result<Arc<Service>, String> {
     let platform_keys = vec![access::token("", &Ids::default())];
     let settings = Settings { platform_keys, idempotency_retention: Duration::ZERO, audit_retention: Duration::MAX };
     let parts = Parts::default().with(Targets::new(Vec::new()));
@@ -302,6 +315,9 @@ async fn sweep_once(service: &Arc<Service>, means: &Means) {
     in_batches(service, "expired sign-in links stay for now, of no use", move |tx| people::sweep_tickets(tx, now)).await;
     in_batches(service, "sessions that are over stay for now, of no use", move |tx| people::sweep_sessions(tx, now)).await;
     in_batches(service, "ended grants and tokens of apps stay for now", move |tx| oauth::sweep(tx, now)).await;
+    if let Err(error) = service.kit.uses.settle(&service.store).await {
+        tracing::warn!(cause = error.cause(), "when some API keys were last used is not known");
+    }
     if let Err(error) = delivery::sweep_old(means).await {
         tracing::warn!(cause = error.cause(), "old webhook deliveries stay for now");
     }

@@ -109,8 +109,7 @@ impl Client {
         let mut latencies = Vec::new();
         let begun = Instant::now();
         while latencies.len() < least || begun.elapsed() < length {
-            let change = json!({ "data": { "supportNotes": changing.notes.next() } });
-            self.ask_on(&mut connection, Method::PATCH, &changing.path, Some(&change)).await?;
+            self.ask_on(&mut connection, Method::PATCH, &changing.path, Some(&changing.next())).await?;
             let request = self.request(Method::GET, path).body(Full::default())?;
             let asked = Instant::now();
             let (status, _) = connection.exchange(request).await?;
@@ -134,6 +133,16 @@ impl Changing {
         let portal = client.data(Method::POST, PORTALS, Some(&json!({ "name": name }))).await?;
         let id = portal["id"].as_str().context("a portal without an id")?;
         Ok(Self { path: format!("{PORTALS}/{id}"), notes: Keys::default() })
+    }
+
+    /// What changes it once more.
+    fn next(&self) -> Value {
+        json!({ "data": { "supportNotes": self.notes.next() } })
+    }
+
+    /// Changes it once more.
+    pub async fn change(&self, client: &Client) -> anyhow::Result<()> {
+        client.ask(Method::PATCH, &self.path, Some(&self.next())).await.map(drop)
     }
 }
 

@@ -9,6 +9,7 @@
 mod bare;
 mod city;
 mod client;
+mod console;
 mod growth;
 mod guest_page;
 mod library;
@@ -25,6 +26,7 @@ mod webhooks;
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Context as _, ensure};
 use bench::{keys, machine, report};
@@ -33,6 +35,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use growth::Curve;
 use measure::{Bench, Plan};
 use report::Line;
+use tempfile::TempDir;
 
 /// Measures Vestibule beside a bare handler and beside its own store.
 #[derive(Debug, Parser)]
@@ -86,28 +89,44 @@ enum Command {
         /// What is posted, and where to.
         job: PathBuf,
     },
+    /// Read every page of the console in an organization of the size of a city: how long each takes, how large it is.
+    ConsoleSizes,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<ExitCode, Box<dyn Error>> {
     let cli = Cli::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match &cli.command {
         Some(Command::BareHttp { answer }) => runtime.block_on(bare::serve(answer))?,
         Some(Command::BarePost { job }) => runtime.block_on(post::serve(job))?,
+        Some(Command::ConsoleSizes) => {
+            let is_within = runtime.block_on(async {
+                let (_, binary, scratch) = stage(&cli)?;
+                let heading = machine::heading(scratch.path(), "every page of the console")?;
+                console::sizes(&binary, scratch.path(), &heading).await
+            })?;
+            return Ok(if is_within { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
         None => print!("{}", runtime.block_on(measure(&cli))?),
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Takes every measurement; the table.
-async fn measure(cli: &Cli) -> anyhow::Result<String> {
-    ensure!(!cfg!(debug_assertions), "build it with --release: a debug build measures nothing");
+/// This program, the binary to measure, and where that keeps what it stores.
+fn stage(cli: &Cli) -> anyhow::Result<(PathBuf, PathBuf, TempDir)> {
     let program = std::env::current_exe()?;
     let beside = program.parent().context("this program is in no directory")?;
     let binary = cli.binary.clone().map_or_else(|| Ok(beside.join("vestibule")), std::path::absolute)?;
     ensure!(binary.is_file(), "{} is not there; run `cargo build --release` first", binary.display());
     // Not the system's directory for temporary files: that one may be in memory, where a commit costs nothing.
     let scratch = tempfile::Builder::new().prefix("vestibule-bench-").tempdir_in(beside)?;
+    Ok((program, binary, scratch))
+}
+
+/// Takes every measurement; the table.
+async fn measure(cli: &Cli) -> anyhow::Result<String> {
+    ensure!(!cfg!(debug_assertions), "build it with --release: a debug build measures nothing");
+    let (program, binary, scratch) = stage(cli)?;
     let plan = if cli.quick { Plan::QUICK } else { Plan::FULL };
     let heading = machine::heading(scratch.path(), &plan.to_string())?;
     let bench = Bench { program, binary, scratch: scratch.path().to_owned(), plan };

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use refinery::{Migration, Runner};
 use rlt::{IterInfo, IterReport, StatelessBenchSuite, Status};
 use serde_json::Value as Document;
 use store::{Migrations, Store, Value};
@@ -40,7 +39,7 @@ impl Rows {
         let answer = std::str::from_utf8(answer)?;
         let envelope: Document = serde_json::from_str(answer)?;
         let document = envelope.get("data").context("an answer without data")?.to_string();
-        let migrations = Migrations { sqlite: Runner::new(&[Migration::unapplied("V1__rows", SCHEMA)?]), postgres: Runner::new(&[]) };
+        let migrations = Migrations { sqlite: Migrations::runner(&[("V1__rows", SCHEMA)]), postgres: Migrations::runner(&[]) };
         let store = Store::open(&format!("sqlite:{}", directory.join("rows.db").display()), &migrations)?;
         store.read(|tx| STATEMENTS.iter().try_for_each(|statement| tx.prepare(statement))).await?;
         Ok(Self { store, keys: Keys::default(), document: document.into(), answer: answer.into() })

@@ -48,7 +48,7 @@ async fn migrate(MigrateFlags { database, citus }: MigrateFlags) -> Result<(), S
         let tables = spread.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         print(&format!("spread {tables} tables\n"))?;
     }
-    let service = server::offline(&database, Clock::system()).await?;
+    let service = server::migrated(&database, Clock::system()).await?;
     settle(service.store.clone()).await
 }
 

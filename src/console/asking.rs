@@ -47,7 +47,7 @@ struct Pagination {
     total: usize,
 }
 
-/// What an operation answers a caller. The arguments stand side by side, wherever they travel.
+/// What an operation answers a caller; a refusal in a language. The arguments stand side by side, wherever they travel.
 pub async fn ask<T: DeserializeOwned>(
     service: &Arc<Service>,
     caller: Arc<Identified>,
@@ -55,14 +55,14 @@ pub async fn ask<T: DeserializeOwned>(
     operation: &'static Operation,
     arguments: Value,
     key: Option<&str>,
+    language: &str,
 ) -> Result<Answer<T>, Refusal> {
     let request = request(id, operation, arguments, key, caller);
     let outcome = pipeline::handle(service, operation, request).await;
-    let (status, retry_after) = (outcome.status, outcome.retry_after);
-    let text = outcome.body.into_text();
-    if status >= 400 {
-        return Err(Refusal::read(status, retry_after, &text));
+    if let Some(error) = &outcome.error {
+        return Err(Refusal { retry_after: outcome.retry_after, ..Refusal::said(error, language) });
     }
+    let text = outcome.body.into_text();
     match serde_json::from_str::<Envelope<T>>(&text) {
         Ok(Envelope { data, meta }) => Ok(Answer { data, total: meta.pagination.map(|pagination| pagination.total) }),
         Err(error) => {

@@ -30,7 +30,7 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listEntityScopes"),
     pages: &[
         Page::get("getAssignmentsScreen", "/assignments/{entity}/{id}", show),
-        Page::post("changeAssignmentsOnScreen", "/assignments/{entity}/{id}", save),
+        Page::post("changeAssignmentsOnScreen", "/assignments/{entity}/{id}", save).needing(&["addEntityScopes", "removeEntityScopes"]),
     ],
 };
 
@@ -313,6 +313,7 @@ const MOST_PAGES: usize = 10;
 fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let (entity, id, target) = asked(visit)?;
+        visit.get::<Value>(entity.read(), json!({ "id": id })).await?;
         let all = |name: &str| -> BTreeSet<&str> {
             visit.fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
         };

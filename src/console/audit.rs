@@ -144,7 +144,10 @@ fn plain(words: &Words, value: &Value) -> String {
 #[template(path = "console/audit.html")]
 struct Shown<'v> {
     frame: Frame<'v>,
-    /// Where everything is, where what is shown is about one thing.
+    about: &'static str,
+    /// Whether what is shown is about one thing.
+    is_of_one: bool,
+    /// Where everything is, where a part is shown.
     all: Option<String>,
     lines: Vec<Line>,
     is_behind: bool,
@@ -157,20 +160,28 @@ fn id_of<'v>(visit: &'v Visit, name: &str) -> Option<&'v str> {
 
 fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let (after, target) = (id_of(visit, "after"), id_of(visit, "target"));
+        let (after, target, actor) = (id_of(visit, "after"), id_of(visit, "target"), id_of(visit, "actor"));
         // One more than is shown tells whether there is more.
-        let arguments = json!({ "after": after, "targetId": target, "limit": MOST + 1 });
+        let arguments = json!({ "after": after, "targetId": target, "actorId": actor, "limit": MOST + 1 });
         let mut entries: Vec<Entry> = visit.get(LIST, arguments).await?;
         let has_more = entries.len() > MOST;
         entries.truncate(MOST);
         let last = entries.last().filter(|_| has_more).map(|entry| entry.id.to_string());
         let older = last.map(|last| {
-            let query: Vec<(&str, &str)> = target.map(|target| ("target", target)).into_iter().chain([("after", last.as_str())]).collect();
+            let narrowed = [target.map(|target| ("target", target)), actor.map(|actor| ("actor", actor))];
+            let query: Vec<(&str, &str)> = narrowed.into_iter().flatten().chain([("after", last.as_str())]).collect();
             visit.address_with(SCREEN.path, &query)
         });
+        let words = &visit.words.audit;
         let page = Shown {
-            frame: Frame::new(visit, visit.words.audit.audit),
-            all: target.map(|_| visit.address(SCREEN.path)),
+            frame: Frame::new(visit, words.audit),
+            about: match (target, actor) {
+                (Some(_), _) => words.about_one,
+                (None, Some(_)) => words.about_actor,
+                (None, None) => words.about,
+            },
+            is_of_one: target.is_some(),
+            all: target.or(actor).map(|_| visit.address(SCREEN.path)),
             lines: entries.iter().map(|entry| Line::of(visit, entry)).collect(),
             is_behind: after.is_some(),
             older,

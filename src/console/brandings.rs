@@ -5,6 +5,7 @@ use axum::response::Response;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::audit::Changed;
 use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
 use super::frame::{Done, Frame};
 use super::paging::Paging;
@@ -26,11 +27,11 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortalBrandings"),
     pages: &[
         Page::get("getBrandingsScreen", "/brandings", list),
-        Page::get("getNewBrandingScreen", "/brandings/new", new),
-        Page::post("createBrandingOnScreen", "/brandings/new", create),
+        Page::get("getNewBrandingScreen", "/brandings/new", new).needing(&["createPortalBranding"]),
+        Page::post("createBrandingOnScreen", "/brandings/new", create).needing(&["createPortalBranding"]),
         Page::get("getBrandingScreen", "/brandings/{id}", show),
-        Page::post("updateBrandingOnScreen", "/brandings/{id}", save),
-        Page::post("previewBrandingOnScreen", "/brandings/{id}/preview", preview),
+        Page::post("updateBrandingOnScreen", "/brandings/{id}", save).needing(&["listPortalBrandings", "updatePortalBranding"]),
+        Page::post("previewBrandingOnScreen", "/brandings/{id}/preview", preview).needing(&["listPortalBrandings", "createPortalPreview"]),
     ],
 };
 
@@ -143,6 +144,7 @@ struct Shown<'v> {
     preview: Option<Preview>,
     /// The portals that have it, and where they are.
     portals: Vec<(String, String)>,
+    changed: Option<Changed>,
 }
 
 /// The portals whose branding it is; those that have none of their own have the default one.
@@ -157,14 +159,15 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
     let name = |stored: &Stored| stored.value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let title = stored.map_or_else(|| visit.words.portals.new_branding.to_owned(), name);
     let frame = Frame::new(visit, title).below(visit, visit.words.portals.brandings, "/brandings");
-    let (mut used, mut colours, mut preview) = (Vec::new(), Vec::new(), None);
+    let (mut used, mut colours, mut preview, mut changed) = (Vec::new(), Vec::new(), None, None);
     if let Some(stored) = stored {
         used = portals_of(visit, stored).await;
         colours = meetings(&stored.value, visit.words);
         preview = Preview::of(visit, &format!("/brandings/{}/preview", stored.id)).filter(|_| !used.is_empty());
+        changed = Changed::of(visit, stored.id).await;
     }
     let portals = used.iter().take(20).map(|row| (row.called(), visit.address(&format!("/portals/{}", row.id)))).collect();
-    reply::of(visit, status, &Shown { frame, form, meetings: colours, preview, portals })
+    reply::of(visit, status, &Shown { frame, form, meetings: colours, preview, portals, changed })
 }
 
 fn new(visit: &Visit) -> Answering<'_> {

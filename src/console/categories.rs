@@ -6,10 +6,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::audit::Changed;
 use super::frame::{Done, Frame};
 use super::refusal::Refusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
+use super::screens::{Answering, Group, Page, Screen, way};
 use super::visit::Visit;
 
 /// The screen.
@@ -21,10 +22,16 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortalManualCategories"),
     pages: &[
         Page::get("getCategoriesScreen", "/categories", list),
-        Page::post("changeCategoriesOnScreen", "/categories", change),
+        Page::post("changeCategoriesOnScreen", "/categories", change).needing(&[
+            "listPortalManualCategories",
+            "createPortalManualCategory",
+            "reorderPortalManualCategories",
+        ]),
         Page::get("getCategoryScreen", "/categories/{id}", show),
-        Page::post("renameCategoryOnScreen", "/categories/{id}", rename),
-        Page::post("removeCategoryOnScreen", "/categories/{id}/remove", remove),
+        Page::post("renameCategoryOnScreen", "/categories/{id}", rename)
+            .needing(&["listPortalManualCategories", "updatePortalManualCategory"]),
+        Page::post("removeCategoryOnScreen", "/categories/{id}/remove", remove)
+            .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
     ],
 };
 
@@ -148,6 +155,7 @@ struct Shown<'v> {
     may_change: bool,
     may_remove: bool,
     count: Option<usize>,
+    changed: Option<Changed>,
 }
 
 async fn one(visit: &Visit, typed: Option<&str>, problem: Option<(u16, String)>) -> Result<Response, Refusal> {
@@ -160,10 +168,11 @@ async fn one(visit: &Visit, typed: Option<&str>, problem: Option<(u16, String)>)
         action: visit.address(&format!("/categories/{id}")),
         remove: visit.address(&format!("/categories/{id}/remove")),
         title: typed.map_or(title, str::to_owned),
-        languages: category.title_id.map(|id| visit.address(&format!("/translations/{id}"))),
+        languages: category.title_id.and_then(|id| way(visit, "/translations/{id}", &id.to_string())),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
         may_change: visit.may("updatePortalManualCategory"),
         may_remove: visit.may("deletePortalManualCategory"),
+        changed: Changed::of(visit, id).await,
         count: filed.map(|filed| filed.iter().filter(|manual| manual.manual_category_id == Some(id)).count()),
     };
     Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))

@@ -202,7 +202,7 @@ fn notice(refusal: &Refusal, words: &Words) -> (&'static str, &'static str) {
     let words = &words.frame;
     match refusal.status {
         401 => (words.session_ended, words.sign_in_again),
-        403 if refusal.message == Refusal::foreign_form().message => (words.foreign_form, words.foreign_form_text),
+        403 if refusal.is_foreign_form() => (words.foreign_form, words.foreign_form_text),
         403 => (words.not_allowed, words.not_allowed_text),
         404 => (words.missing, words.missing_text),
         429 => (words.too_many, words.too_many_text),

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
+use futures_util::future::{try_join_all, try_join4};
 use jiff::ToSpan as _;
 use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::flats;
 use super::frame::Frame;
 use super::refusal::Refusal;
 use super::reply;
@@ -32,6 +34,8 @@ pub static SCREEN: Screen = Screen {
 
 /// Rows of each list here. Of so many arrivals it is asked how far the guest is, one by one.
 const MOST: usize = 8;
+/// Arrivals of which it is asked what day it is at their flat.
+const LOOKED_AT: usize = 16;
 /// Titles that are looked through for missing languages, and the languages.
 const TITLES: usize = 500;
 const LANGUAGES: usize = 4;
@@ -47,7 +51,8 @@ struct Home<'v> {
     failing: Vec<(String, String, String)>,
     /// Steps that lack something: what they are called, what is wrong, the way to it.
     lacking: Vec<(String, &'static str, Option<String>)>,
-    lacking_more: Option<String>,
+    /// How many more there are, and the way to all of them.
+    lacking_more: Option<(String, Option<String>)>,
     /// Languages in which titles are missing: how many, and the way to them.
     untranslated: Vec<(String, String)>,
     /// Whether there is any list here.
@@ -64,7 +69,7 @@ struct Waiting {
 /// Who is coming.
 struct Arrivals {
     rows: Vec<Arrival>,
-    all: String,
+    all: &'static str,
     way: String,
 }
 
@@ -125,35 +130,54 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
     if !visit.may(stays::LIST) {
         return Ok(None);
     }
-    let (from, to) = (when::today(visit).to_string(), when::today(visit).saturating_add(1.days()).to_string());
+    // A day begins in one flat up to 26 hours after it has in another: what may be today or tomorrow somewhere is looked at.
+    let now = visit.service.clock.now();
+    let (first, last) = (when::day_at(now, -12), when::day_at(now, 14).saturating_add(1.days()));
+    let (from, to) = (first.to_string(), last.to_string());
     let arguments = json!({ "checkInFrom": from, "checkInTo": to, "status": "confirmed", "limit": 100 });
-    let Some(mut answer) = seen(visit.ask::<Vec<Stay>>(stays::LIST, arguments).await)? else { return Ok(None) };
-    answer.data.sort_by(|one, other| (&one.check_in, one.id).cmp(&(&other.check_in, other.id)));
+    let Some(answer) = seen(visit.ask::<Vec<Stay>>(stays::LIST, arguments).await)? else { return Ok(None) };
+    let mut coming = answer.data;
+    // What is likeliest comes first, so that few are looked at in vain.
+    let today = when::today(visit).to_string();
+    coming.sort_by(|one, other| (one.check_in < today, &one.check_in, one.id).cmp(&(other.check_in < today, &other.check_in, other.id)));
+    coming.truncate(LOOKED_AT);
+    let looked_at = coming.iter().map(|stay| async {
+        let Some(submission) = seen(Submission::read(visit, stay.id).await)? else { return Ok::<_, Refusal>(None) };
+        let zone = flats::zone(visit, stay.property_id, submission.property_name.as_deref()).await;
+        Ok(when::is_today_or_tomorrow(&stay.check_in, now, &zone).then_some(submission))
+    });
+    let looked_at = try_join_all(looked_at).await?;
     let mut rows = Vec::new();
-    for stay in answer.data.iter().take(MOST) {
-        let Some(submission) = seen(Submission::read(visit, stay.id).await)? else { continue };
+    for (stay, submission) in coming.iter().zip(looked_at).filter_map(|(stay, submission)| Some((stay, submission?))).take(MOST) {
         let row = submissions::Row::of(visit, &submission);
         let (done, all) = submission.progress();
         let so_far = [("done", done.to_string()), ("all", all.to_string())];
         let so_far: Vec<(&str, &str)> = so_far.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        rows.push(Arrival {
-            guest: row.guest,
-            about: row.about,
-            status: row.status,
-            so_far: if all == 0 { String::new() } else { fill(visit.words.stays.so_far, &so_far) },
-            way: visit.address(&format!("/stays/{}", stay.id)),
-        });
+        rows.push((
+            stay.check_in.clone(),
+            Arrival {
+                guest: row.guest,
+                about: row.about,
+                status: row.status,
+                so_far: if all == 0 { String::new() } else { fill(visit.words.stays.so_far, &so_far) },
+                way: visit.address(&format!("/stays/{}", stay.id)),
+            },
+        ));
     }
+    rows.sort_by(|one, other| one.0.cmp(&other.0));
     let query = [("from-day", from.as_str()), ("to-day", to.as_str()), ("status", "confirmed")];
     Ok(Some(Arrivals {
-        rows,
-        all: fill(visit.words.begin.arrivals_all, &[("count", &answer.total.unwrap_or_default().to_string())]),
+        rows: rows.into_iter().map(|(_, row)| row).collect(),
+        all: visit.words.begin.arrivals_all,
         way: visit.address_with(stays::SCREEN.path, &query),
     }))
 }
 
 async fn failing(visit: &Visit) -> Result<Vec<(String, String, String)>, Refusal> {
-    let subscriptions = seen(Subscription::all(visit).await)?.unwrap_or_default();
+    let mut subscriptions = Vec::new();
+    for state in ["disabled", "failing"] {
+        subscriptions.extend(seen(Subscription::standing_so(visit, state, MOST).await)?.unwrap_or_default());
+    }
     let words = &visit.words.begin;
     let row = |one: Subscription| {
         let about = match (&one.disabled_at, one.consecutive_failures) {
@@ -196,15 +220,22 @@ async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, Stri
     Ok(missing)
 }
 
+/// The steps, and the languages in which something is missing.
+async fn to_mend(visit: &Visit) -> Result<(Vec<Step>, Vec<(String, String)>), Refusal> {
+    let steps = if visit.may("listPrecheckSteps") { seen(visit.get::<Vec<Step>>("listPrecheckSteps", json!({})).await)? } else { None };
+    let steps = steps.unwrap_or_default();
+    let untranslated = untranslated(visit, &steps).await?;
+    Ok((steps, untranslated))
+}
+
 fn home(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.frame;
         let title = fill(words.welcome, &[("name", visit.signed_in.name())]);
         let about = fill(words.welcome_text, &[("organization", &visit.signed_in.organization.settings.name)]);
-        let (waiting, arrivals, failing) = (waiting(visit).await?, arrivals(visit).await?, failing(visit).await?);
-        let steps = if visit.may("listPrecheckSteps") { seen(visit.get::<Vec<Step>>("listPrecheckSteps", json!({})).await)? } else { None };
-        let steps = steps.unwrap_or_default();
-        let untranslated = untranslated(visit, &steps).await?;
+        // Side by side: none of it hangs on the others, and each takes its time where there is much.
+        let (waiting, arrivals, failing, (steps, untranslated)) =
+            try_join4(waiting(visit), arrivals(visit), failing(visit), to_mend(visit)).await?;
         let all: Vec<_> = steps.into_iter().filter_map(|step| Some((step.id, step.nickname, step.configuration_issue?))).collect();
         let more = all.len().saturating_sub(MOST);
         let lacking = all
@@ -220,7 +251,8 @@ fn home(visit: &Visit) -> Answering<'_> {
             failing,
             untranslated,
             lacking: lacking.collect(),
-            lacking_more: (more > 0).then(|| fill(visit.words.begin.lacking_more, &[("count", &more.to_string())])),
+            lacking_more: (more > 0)
+                .then(|| (fill(visit.words.begin.lacking_more, &[("count", &more.to_string())]), way(visit, "/steps", ""))),
         };
         Ok(reply::of(visit, 200, &page))
     })

@@ -42,5 +42,7 @@ mod words;
 
 use engine::chapter::Chapter;
 
+pub use self::screens::{Address, addresses};
+
 /// The console. It has no operation of its own.
 pub(crate) static CHAPTER: Chapter = Chapter { routes: Some(routes::routes), ..Chapter::new("console") };

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::assign::{Entity, Use};
+use super::audit::Changed;
 use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
 use super::frame::{Done, Frame};
 use super::paging::Paging;
@@ -24,11 +25,11 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortals"),
     pages: &[
         Page::get("getPortalsScreen", "/portals", list),
-        Page::get("getNewPortalScreen", "/portals/new", new),
-        Page::post("createPortalOnScreen", "/portals/new", create),
-        Page::get("getPortalScreen", "/portals/{id}", show),
-        Page::post("updatePortalOnScreen", "/portals/{id}", save),
-        Page::post("previewPortalOnScreen", "/portals/{id}/preview", preview),
+        Page::get("getNewPortalScreen", "/portals/new", new).needing(&["createPortal"]),
+        Page::post("createPortalOnScreen", "/portals/new", create).needing(&["createPortal"]),
+        Page::get("getPortalScreen", "/portals/{id}", show).needing(&["getPortal"]),
+        Page::post("updatePortalOnScreen", "/portals/{id}", save).needing(&["getPortal", "updatePortal"]),
+        Page::post("previewPortalOnScreen", "/portals/{id}/preview", preview).needing(&["getPortal", "createPortalPreview"]),
     ],
 };
 
@@ -132,16 +133,19 @@ struct Shown<'v> {
     form: FormView,
     preview: Option<Preview>,
     used: Option<Use>,
+    changed: Option<Changed>,
 }
 
 async fn page(visit: &Visit, id: Option<Uuid>, title: String, form: FormView) -> Response {
     let status = form.status;
     let frame = Frame::new(visit, title).below(visit, visit.words.portals.portals, "/portals");
-    let (preview, used) = match id {
-        Some(id) => (Preview::of(visit, &format!("/portals/{id}/preview")), Use::of(visit, Entity::Portal, id).await),
-        None => (None, None),
-    };
-    reply::of(visit, status, &Shown { frame, form, preview, used })
+    let (mut preview, mut used, mut changed) = (None, None, None);
+    if let Some(id) = id {
+        preview = Preview::of(visit, &format!("/portals/{id}/preview"));
+        used = Use::of(visit, Entity::Portal, id).await;
+        changed = Changed::of(visit, id).await;
+    }
+    reply::of(visit, status, &Shown { frame, form, preview, used, changed })
 }
 
 fn new(visit: &Visit) -> Answering<'_> {

@@ -1,7 +1,13 @@
 //! What an operation refuses, as far as the console makes use of it: its own words, beside the fields they are about.
 
-use engine::error::{Error, Kind};
-use serde_json::Value;
+use engine::error::{Error, Kind, PathSegment};
+
+use super::visit::Visit;
+use super::{labels, words};
+use crate::words::fill;
+
+/// What is said of a form that is none of the session's.
+const FOREIGN: &str = "The form is none that this session was given.";
 
 /// A refusal.
 #[derive(Debug, Clone, Default)]
@@ -13,9 +19,11 @@ pub struct Refusal {
     /// What is wrong, field by field.
     pub issues: Vec<Issue>,
     /// How many issues there are besides.
-    pub more: u64,
+    pub more: usize,
     /// Whole seconds to wait before trying again.
     pub retry_after: Option<u64>,
+    /// Whether the same form is being dealt with at this moment.
+    pub is_in_flight: bool,
 }
 
 /// What is wrong with a field.
@@ -28,27 +36,31 @@ pub struct Issue {
 }
 
 impl Refusal {
-    /// A refusal as the interface answers it.
-    pub fn read(status: u16, retry_after: Option<u64>, text: &str) -> Self {
-        let mut body: Value = serde_json::from_str(text).unwrap_or_default();
-        let error = body["error"].take();
-        Self { retry_after, ..Self::of_body(status, &error) }
-    }
-
-    fn of_body(status: u16, error: &Value) -> Self {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let details = &error["details"];
-        let segment = |segment: &Value| segment.as_str().map_or_else(|| segment.to_string(), str::to_owned);
-        let issue = |issue: &Value| Issue {
-            path: issue["path"].as_array().into_iter().flatten().map(segment).collect(),
-            message: text(&issue["message"]),
+    /// A refusal in the language of the page: by what it is, and in the interface's words where there are no others.
+    pub fn said(error: &Error, language: &str) -> Self {
+        let (issues, more) = error.failing();
+        let words = if language == "en" { None } else { Some(&words::of(language).refused) };
+        let segment = |segment: &PathSegment| match segment {
+            PathSegment::Key(key) => key.clone(),
+            PathSegment::Index(index) => index.to_string(),
+        };
+        let issue = |issue: &engine::error::Issue| Issue {
+            path: issue.path.iter().map(segment).collect(),
+            message: words.and_then(|words| words.reason(&issue.reason)).unwrap_or_else(|| issue.reason.to_string()),
+        };
+        let english = error.message();
+        let message = match words {
+            None => english.to_owned(),
+            Some(words) if english == error.kind().row().3 => words.kind(error.kind()).to_owned(),
+            Some(words) => fill(words.in_its_words, &[("said", words.kind(error.kind())), ("english", english)]),
         };
         Self {
-            status,
-            message: text(&error["message"]),
-            issues: details["issues"].as_array().into_iter().flatten().map(issue).collect(),
-            more: details["more"].as_u64().unwrap_or(0),
-            retry_after: None,
+            status: error.kind().status(),
+            message,
+            issues: issues.iter().map(issue).collect(),
+            more,
+            retry_after: error.retry_after(),
+            is_in_flight: error.is_in_flight(),
         }
     }
 
@@ -64,7 +76,23 @@ impl Refusal {
 
     /// That a form is none of the session's.
     pub fn foreign_form() -> Self {
-        Self::from(&Error::forbidden("The form is none that this session was given."))
+        Self::from(&Error::forbidden(FOREIGN))
+    }
+
+    /// Whether it is that.
+    pub fn is_foreign_form(&self) -> bool {
+        self.status == 403 && self.message == FOREIGN
+    }
+
+    /// Everything that is said of it, sentence by sentence: where fields are at fault, what is wrong with each.
+    pub fn sentences(&self, visit: &Visit) -> Vec<String> {
+        let issues = self.issues.iter().map(|issue| {
+            let field = issue.path.iter().rev().find(|step| step.parse::<usize>().is_err());
+            let label = field.map(|name| labels::label(visit.language, name));
+            label.map_or_else(|| issue.message.clone(), |label| format!("{label}: {}", issue.message))
+        });
+        let general = if self.issues.is_empty() { Some(self.message.clone()) } else { None };
+        general.into_iter().chain(issues).collect()
     }
 
     /// Whether what was sent is at fault, so that its form is shown again with what is wrong.
@@ -75,7 +103,7 @@ impl Refusal {
 
 impl From<&Error> for Refusal {
     fn from(error: &Error) -> Self {
-        Self { retry_after: error.retry_after(), ..Self::of_body(error.kind().status(), &error.body()) }
+        Self::said(error, "en")
     }
 }
 
@@ -87,16 +115,22 @@ impl From<Error> for Refusal {
 
 #[cfg(test)]
 mod tests {
+    use engine::error::Reason;
+
     use super::*;
 
     #[test]
-    fn a_refusal_is_read_with_its_issues() {
-        let text = r#"{"error":{"type":"validation_error","code":"VALIDATION_ERROR","message":"No.","details":{"issues":[
-            {"path":["data","questions",0,"kind"],"message":"is required"}],"more":3,"key":"k"}},"meta":{}}"#;
-        let refusal = Refusal::read(400, None, text);
-        let path = ["data", "questions", "0", "kind"].map(str::to_owned).to_vec();
-        assert_eq!(refusal.issues, [Issue { path, message: "is required".into() }]);
-        assert_eq!((refusal.message.as_str(), refusal.more), ("No.", 3));
-        assert_eq!(Refusal::read(503, Some(1), "no json").status, 503);
+    fn a_refusal_is_said_with_its_issues() {
+        let path: Vec<PathSegment> = vec!["data".into(), "questions".into(), 0_usize.into(), "kind".into()];
+        let error = Error::issues_and(vec![engine::error::Issue::at(path, Reason::Required)], 3);
+        let refusal = Refusal::said(&error, "en");
+        let named = ["data", "questions", "0", "kind"].map(str::to_owned).to_vec();
+        assert_eq!(refusal.issues, [Issue { path: named, message: "is required".into() }]);
+        assert_eq!((refusal.message.as_str(), refusal.more, refusal.is_in_flight), ("The request is not valid.", 3, false));
+        let refusal = Refusal::said(&error, "es");
+        assert_eq!((refusal.message.as_str(), refusal.issues[0].message.as_str()), ("La petición no es válida.", "es obligatorio"));
+        let refusal = Refusal::said(&Error::in_flight(), "fr");
+        assert!(refusal.is_in_flight && refusal.message.starts_with("Ceci entre en conflit"), "{}", refusal.message);
+        assert!(refusal.message.contains("Idempotency-Key"), "{}", refusal.message);
     }
 }

@@ -71,3 +71,14 @@ pub fn unavailable(service: &Service, headers: &HeaderMap, id: Uuid, error: &Err
     let refusal = Refusal::from(error);
     page(refusal.status, rendered(&frame::Instead::new(language, &refusal, words::of(language))), language)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They come with every page.
+    #[test]
+    fn style_and_script_are_small() {
+        assert!(SCRIPT.len() <= 10 << 10 && STYLE.len() <= 16 << 10, "{} {}", SCRIPT.len(), STYLE.len());
+    }
+}

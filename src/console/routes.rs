@@ -78,9 +78,17 @@ async fn enter(screen: &'static Screen, page: &'static Page, State(service): Ser
     } else if page.method == Method::POST && !is_own && !is_kept {
         Err(Refusal::foreign_form())
     } else {
-        (page.run)(&visit).await
+        answered(&visit, page).await
     };
     noted(answer.unwrap_or_else(|refusal| frame::refusal(&visit, &refusal)), page.name, Some(requester))
+}
+
+/// What a page answers whoever may ask for what it needs. A form is refused by its operation, and comes back with what was typed.
+async fn answered(visit: &Visit, page: &Page) -> Result<Response, Refusal> {
+    if page.method == Method::GET {
+        visit.screen.needs.iter().chain(page.needs).try_for_each(|operation| visit.require(operation))?;
+    }
+    (page.run)(visit).await
 }
 
 /// What was typed: a browser ends lines with CR LF, which is the form's doing.

@@ -29,9 +29,11 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST),
     pages: &[
         Page::get("getSubmissionsScreen", "/submissions", list),
-        Page::get("getSubmissionScreen", "/submissions/{id}", show),
-        Page::post("approveSubmissionOnScreen", "/submissions/{id}/approve", approve),
-        Page::post("requestChangesOnScreen", "/submissions/{id}/changes", request_changes),
+        Page::get("getSubmissionScreen", "/submissions/{id}", show).needing(&["getPrecheckinSubmission"]),
+        Page::post("approveSubmissionOnScreen", "/submissions/{id}/approve", approve)
+            .needing(&["getPrecheckinSubmission", "approvePrecheckin"]),
+        Page::post("requestChangesOnScreen", "/submissions/{id}/changes", request_changes)
+            .needing(&["getPrecheckinSubmission", "requestPrecheckinChanges"]),
     ],
 };
 
@@ -231,8 +233,7 @@ impl Problem {
             403 => words.frame.not_allowed_text,
             _ => words.frame.unavailable_text,
         };
-        let issues = refusal.issues.iter().map(|issue| format!("{}: {}", issue.path.join("."), issue.message));
-        Self { text, said: std::iter::once(refusal.message.clone()).chain(issues).filter(|said| !said.is_empty()).collect() }
+        Self { text, said: refusal.sentences(visit) }
     }
 }
 

@@ -28,7 +28,7 @@ pub static SCREEN: Screen = Screen {
     pages: &[
         Page::get("getTranslationsScreen", "/translations", list),
         Page::get("getTranslationScreen", "/translations/{id}", show),
-        Page::post("updateTranslationOnScreen", "/translations/{id}", save),
+        Page::post("updateTranslationOnScreen", "/translations/{id}", save).needing(&["listTranslationEntries", "setTranslationEntry"]),
     ],
 };
 
@@ -107,7 +107,6 @@ struct List<'v> {
 
 fn list(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        visit.require("listTranslationEntries")?;
         let sources: Vec<&Source> = SOURCES.iter().filter(|source| visit.may(source.list)).collect();
         let wanted = visit.asks("of").unwrap_or_default();
         let source = *sources.iter().find(|source| source.word == wanted).or(sources.first()).ok_or_else(Refusal::missing)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::access::{Identified, Permission};
 use engine::error::Kind;
 use engine::format;
-use engine::operation::Effect;
+use engine::operation::{Effect, Needs};
 use engine::pipeline::Service;
 use form_urlencoded::Serializer;
 use http::HeaderMap;
@@ -24,9 +24,9 @@ use crate::people::{self, SignedIn};
 
 /// Below which path the console is.
 pub const BASE: &str = "/console";
-/// How often a create is sent again while another with its key is under way, and how long it waits in between.
+/// How long a create waits for another with its key that is under way, and how often it is sent meanwhile at the most.
+const PATIENCE: Duration = Duration::from_secs(2);
 const TRIES: u32 = 10;
-const BETWEEN_TRIES: Duration = Duration::from_millis(200);
 
 /// How often a form of many changes waits for the limit of requests, and how many seconds each time at the most.
 const WAITS: u32 = 8;
@@ -127,6 +127,16 @@ impl Visit {
         operation.needs.check_early(&self.caller().access).is_ok()
     }
 
+    /// Whether the member may ask for an operation that is sent this.
+    pub fn may_send(&self, operation: &str, body: &Value) -> bool {
+        let Some(operation) = asking::operation(&self.service, operation) else { return false };
+        let caller = self.caller();
+        match operation.needs {
+            Needs::ByBody(check) => check(body, &caller.access).is_ok(),
+            needs => needs.check(&caller.access).is_ok(),
+        }
+    }
+
     /// 403 for a member who may not ask for an operation.
     pub fn require(&self, operation: &str) -> Result<(), Refusal> {
         let operation = asking::operation(&self.service, operation).ok_or_else(Refusal::broken)?;
@@ -136,6 +146,11 @@ impl Visit {
     /// Whether the member holds a permission.
     pub fn holds(&self, permission: Permission) -> bool {
         self.caller().access.permissions.has(permission)
+    }
+
+    /// Whether the member answers for the organization.
+    pub fn answers_for_organization(&self) -> bool {
+        self.caller().access.answers_for_organization()
     }
 
     /// How dates are written in the language of the page.
@@ -155,16 +170,16 @@ impl Visit {
 
     /// What an operation answers that creates something: once for a key, however often the form that has it is sent.
     pub async fn create<T: DeserializeOwned>(&self, operation: &str, arguments: Value, key: &str) -> Result<T, Refusal> {
-        let mut tries = 0;
-        loop {
+        let deadline = self.service.clock.elapsed() + PATIENCE;
+        for _ in 1..TRIES {
             let answer = self.ask_once(operation, arguments.clone(), Some(key)).await;
-            let is_under_way = answer.as_ref().is_err_and(|refusal| refusal.status == 409 && refusal.message.contains("Idempotency-Key"));
-            tries += 1;
-            if !is_under_way || tries == TRIES {
+            let is_under_way = answer.as_ref().is_err_and(|refusal| refusal.is_in_flight);
+            if !is_under_way || self.service.clock.elapsed() >= deadline {
                 return answer.map(|answer| answer.data);
             }
-            tokio::time::sleep(BETWEEN_TRIES).await;
+            tokio::time::sleep(PATIENCE / TRIES).await;
         }
+        self.ask_once(operation, arguments, Some(key)).await.map(|answer| answer.data)
     }
 
     /// Changes several things by a form: a change waits where the limit of requests has it wait a moment.
@@ -193,7 +208,7 @@ impl Visit {
         if self.is_stale.swap(false, Ordering::Relaxed) {
             self.find_out_again().await?;
         }
-        let answer = asking::ask(&self.service, self.caller(), self.id, operation, arguments, key).await;
+        let answer = asking::ask(&self.service, self.caller(), self.id, operation, arguments, key, self.language).await;
         if operation.effect == Effect::Write {
             self.is_stale.store(true, Ordering::Relaxed);
         }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
-use jiff::tz::TimeZone;
+use jiff::tz::{Offset, TimeZone};
 
 use super::visit::Visit;
 
@@ -43,6 +43,17 @@ pub fn today(visit: &Visit) -> Date {
     TimeZone::UTC.to_datetime(visit.service.clock.now()).date()
 }
 
+/// The day at a moment, so many hours from UTC.
+pub fn day_at(at: Timestamp, hours: i8) -> Date {
+    Offset::constant(hours).to_datetime(at).date()
+}
+
+/// Whether a day is today or tomorrow in a time zone. What is no day is neither.
+pub fn is_today_or_tomorrow(day: &str, now: Timestamp, zone: &TimeZone) -> bool {
+    let today = zone.to_datetime(now).date();
+    day.parse().is_ok_and(|day: Date| day == today || today.tomorrow().is_ok_and(|tomorrow| day == tomorrow))
+}
+
 /// A moment that was typed as a day and an hour of a time zone, as operations take it.
 pub fn typed(text: &str, zone: &TimeZone) -> Option<String> {
     let local: DateTime = text.trim().parse().ok()?;
@@ -53,6 +64,20 @@ pub fn typed(text: &str, zone: &TimeZone) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn today_is_another_day_elsewhere() {
+        let now: Timestamp = "2026-11-21T11:30:00Z".parse().unwrap();
+        let days = |zone: &str| {
+            let zone = TimeZone::get(zone).unwrap();
+            let is_near = |day: &&str| is_today_or_tomorrow(day, now, &zone);
+            ["2026-11-20", "2026-11-21", "2026-11-22", "2026-11-23", "soon"].into_iter().filter(is_near).collect::<Vec<_>>()
+        };
+        assert_eq!(days("Europe/Madrid"), ["2026-11-21", "2026-11-22"]);
+        assert_eq!(days("Pacific/Kiritimati"), ["2026-11-22", "2026-11-23"]);
+        assert_eq!(days("Etc/GMT+12"), ["2026-11-20", "2026-11-21"]);
+        assert_eq!([day_at(now, -12), day_at(now, 14)].map(|day| day.to_string()), ["2026-11-20", "2026-11-22"]);
+    }
 
     #[test]
     fn what_is_typed_is_of_its_time_zone() {

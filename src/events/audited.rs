@@ -1,4 +1,4 @@
-//! What the audit log tells of webhook subscriptions, each of which is its credential's own.
+//! What the audit log tells of webhook subscriptions that the caller reaches.
 
 use engine::audit::{Target, Thing, id};
 use engine::context::Context;
@@ -7,12 +7,11 @@ use engine::values;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::reached;
 use super::subscriptions::{Filters, Stored};
 
 store::statements! {
-    /// A subscription of a credential.
-    ONE = "select event, target_url, doc from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null";
-    /// Those that post to a URL.
+    /// Those of a credential that post to a URL.
     POSTING_TO = "select id from webhook_subscription
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null order by created_at, id";
 }
@@ -22,16 +21,16 @@ const KIND: &str = "webhook_subscription";
 
 /// A subscription, or all of them that post to a URL.
 pub(super) fn subscriptions(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let key = context.access.credential.key();
     if let Some(id) = id(input, "id") {
-        let Some(row) = context.row(&ONE, values![key, id])? else { return Ok(None) };
-        let (event, url): (String, String) = (row.get(0)?, row.get(1)?);
-        let store::Json(Stored { filters, secrets }): store::Json<Stored> = row.get(2)?;
+        let Some(row) = reached::find(context, id)? else { return Ok(None) };
+        let (event, url): (String, String) = (row.get(1)?, row.get(2)?);
+        let store::Json(Stored { filters, secrets }): store::Json<Stored> = row.get(8)?;
         let shown =
             json!({ "event": event, "targetUrl": url, "filters": if filters == Filters::default() { None } else { Some(filters) } });
         let thing = Thing::new(KIND, Some(id), Some(url)).showing(&shown)?;
         return thing.withholding(&json!({ "signingSecret": secrets.reveal() })).map(Some);
     }
+    let key = context.access.credential.key();
     let Some(url) = input["target_url"].as_str() else { return Ok(None) };
     let ids = context.rows(&POSTING_TO, values![key, url])?.iter().map(|row| row.get(0)).collect::<store::Result<Vec<Uuid>>>()?;
     if ids.is_empty() {

@@ -18,7 +18,8 @@ use strum::VariantArray;
 use uuid::Uuid;
 
 use super::Event;
-use super::subscriptions::{check_owned, disabled, hold};
+use super::reached::{hold, require};
+use super::subscriptions::disabled;
 use super::{DELIVERIES, audited, outbox};
 
 /// Deliveries that one request has sent again at the most, so that it does not hold its organization for long.
@@ -141,6 +142,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         declare("listWebhookDeliveries", Method::GET, "/webhook-subscriptions/{id}/deliveries")
             .summary("List what was sent for a subscription, the newest first, with every attempt")
+            .may_lag()
             .pages(PageLimits { default: 50, max: 100 }, list),
         declare("redeliverWebhook", Method::POST, "/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver")
             .summary("Send a delivery that is over again, under the same id")
@@ -158,7 +160,7 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn list(context: &mut Context<'_, '_>, input: OfSubscription, page: Page) -> Result<Listing<WebhookDelivery>> {
-    check_owned(context, input.id)?;
+    require(context, input.id)?;
     let total = context.row(&COUNT, values![input.id])?.map_or(Ok(0), |row| row.get(0))?;
     let rows = context.rows(&PAGE, values![input.id, page.limit, page.offset])?;
     Ok(Listing { items: rows.iter().map(WebhookDelivery::from_row).collect::<Result<_>>()?, total })

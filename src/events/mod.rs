@@ -15,6 +15,7 @@ mod event_types;
 mod log;
 mod outbox;
 mod payload;
+mod reached;
 mod standing;
 mod subscriptions;
 mod targets;
@@ -50,11 +51,22 @@ pub const DELETIONS: Bell = Bell("deletions");
 /// Events and the subscriptions to them.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
-        [subscriptions::operations(), log::operations(), event_types::operations(), workflow::operations()].into_iter().flatten().collect()
+        [subscriptions::operations(), reached::operations(), log::operations(), event_types::operations(), workflow::operations()]
+            .into_iter()
+            .flatten()
+            .collect()
     },
     statements: || {
-        [audited::STATEMENTS, log::STATEMENTS, outbox::STATEMENTS, standing::STATEMENTS, subscriptions::STATEMENTS, timer::STATEMENTS]
-            .concat()
+        [
+            audited::STATEMENTS,
+            log::STATEMENTS,
+            outbox::STATEMENTS,
+            reached::STATEMENTS,
+            standing::STATEMENTS,
+            subscriptions::STATEMENTS,
+            timer::STATEMENTS,
+        ]
+        .concat()
     },
     erased: erased::STATEMENTS,
     lists: |lists| {

@@ -6,6 +6,7 @@ use delivery::{Delivery, Subject, Told};
 use engine::context::Context;
 use engine::error::Result;
 use engine::moment::Moment;
+use engine::traces;
 use engine::values;
 use store::Json;
 use uuid::Uuid;
@@ -62,7 +63,7 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
     let is_run = |happening: &&Happening| happening.event == Event::WorkflowStep;
     let runs = happenings.iter().filter(is_run).map(|happening| happening.record_id).collect::<Vec<_>>();
     let runs = if runs.is_empty() { HashMap::new() } else { workflow::find_runs(context, runs)? };
-    let now = context.now();
+    let (now, trace) = (context.now(), traces::current());
     let mut rows = Vec::new();
     for Happening { event, kind, record_id, property_id } in happenings.iter().copied() {
         let run = if event == Event::WorkflowStep { runs.get(&record_id) } else { None };
@@ -70,7 +71,7 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
         // A run says when it took place; everything else takes place when it becomes known.
         let occurred_at = run.map_or(Moment(now), |run| run.occurred_at);
         let told = Told { event: event.as_ref().into(), subject: Some(Subject { kind: kind.as_ref().into(), record_id }) };
-        let doc = store::Value::json(&Delivery::new(told, occurred_at))?;
+        let doc = store::Value::json(&Delivery::new(told, occurred_at).traced(trace.clone()))?;
         for (subscription, filters) in subscribers.get(event.as_ref()).into_iter().flatten() {
             if filters.admit(property_id, step.as_deref()) {
                 rows.push(values![context.new_id(), *subscription, now, doc.clone()]);

@@ -8,12 +8,11 @@ use delivery::{DisabledReason, Secrets, tell_disabled};
 use engine::access::{Access, Credential};
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Issue, Result};
+use engine::error::{Error, Issue, Reason, Result};
 use engine::moment::Moment;
 use engine::operation::{Findings, Needs, Nothing, Operation};
 use engine::values;
 use http::Method;
-use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,6 +23,7 @@ use uuid::Uuid;
 use super::DELETIONS;
 use super::Event;
 use super::audited;
+use super::reached::{not_found, require};
 use super::workflow::find_step;
 use crate::records::{Kind, exists};
 
@@ -40,12 +40,6 @@ store::statements! {
     /// The subscriptions of a credential.
     LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
         from webhook_subscription where organization_id = ?1 and credential = ?2 and deleted_at is null order by created_at, id";
-    /// A subscription of a credential.
-    ONE = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
-        from webhook_subscription where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null";
-    /// A subscription of a credential, held: its row is there until the transaction is over.
-    HOLD = "select disabled_at from webhook_subscription
-        where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null for key share";
     /// Changes what of a subscription stands in no column of its own.
     REPLACE_DOC = "update webhook_subscription set doc = ?3 where organization_id = ?1 and id = ?2 and deleted_at is null";
     /// How many active subscriptions a credential has.
@@ -53,10 +47,10 @@ store::statements! {
     /// A new subscription.
     INSERT = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)";
-    /// Deletes a subscription of a credential: it is nobody's any more, and the sweep removes what there is of it. Its log
-    /// may be longer than one transaction can deal with.
-    DELETE_ONE = "update webhook_subscription set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
-        where organization_id = ?1 and credential = ?2 and id = ?3 and deleted_at is null";
+    /// Deletes a subscription: it is nobody's any more, and the sweep removes what there is of it. Its log may be longer than one
+    /// transaction can deal with.
+    DELETE_ONE = "update webhook_subscription set deleted_at = ?3, disabled_at = coalesce(disabled_at, ?3)
+        where organization_id = ?1 and id = ?2 and deleted_at is null";
     /// Deletes every subscription of a credential that posts to a URL.
     DELETE_BY_TARGET = "update webhook_subscription set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null";
@@ -203,7 +197,7 @@ struct RotateWebhookSecret {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
-struct WebhookSubscription {
+pub(super) struct WebhookSubscription {
     id: Uuid,
     #[schemars(schema_with = "event_name")]
     event: Event,
@@ -238,7 +232,7 @@ struct Deleted {
 
 impl WebhookSubscription {
     /// From the columns of [`LIST`].
-    fn from_row(row: &Row) -> Result<Self> {
+    pub(super) fn from_row(row: &Row) -> Result<Self> {
         let Json(Stored { filters, .. }) = row.get(8)?;
         let reason: Option<String> = row.get(5)?;
         Ok(Self {
@@ -261,7 +255,8 @@ pub(super) fn event_of(row: &Row, column: usize) -> Result<Event> {
     name.parse().map_err(|_| Error::internal(format!("a subscription to {name}, which is no event")))
 }
 
-fn example() -> Value {
+/// What is published as an example of one.
+pub(super) fn example() -> Value {
     json!({
         "id": "0192f0c1-2345-7abc-8def-0123456789ac", "event": "reservation.created",
         "targetUrl": "https://client.example/hooks/reservations", "filters": { "propertyIds": [], "workflowStep": null },
@@ -305,7 +300,16 @@ pub(super) fn operations() -> Vec<Operation> {
 
 /// What the event that a body names asks of the caller.
 fn may_hear(body: &Value, access: &Access) -> Result<()> {
-    let Some(event) = body.get("event").and_then(Value::as_str).and_then(|name| name.parse::<Event>().ok()) else { return Ok(()) };
+    if body.is_null() {
+        // Asked beforehand: whether there is any event for the caller.
+        let is_any = Event::VARIANTS.iter().any(|event| may_hear_of(*event, access).is_ok());
+        return if is_any { Ok(()) } else { Err(Error::forbidden("Missing permission: there is no event for this caller.")) };
+    }
+    let event = body.get("event").and_then(Value::as_str).and_then(|name| name.parse::<Event>().ok());
+    event.map_or(Ok(()), |event| may_hear_of(event, access))
+}
+
+fn may_hear_of(event: Event, access: &Access) -> Result<()> {
     access.require(event.permission())?;
     if event == Event::WorkflowStep && !matches!(access.credential, Credential::Connection { .. }) {
         return Err(Error::forbidden("The event workflow.step needs an OAuth connection."));
@@ -375,13 +379,17 @@ impl EventAndFilters {
         let filters = self.filters.as_ref();
         let mut issues = Vec::new();
         match (event, filters.and_then(|filters| filters.workflow_step.as_ref())) {
-            (Event::WorkflowStep, None) => issues.push(Issue::new(&WORKFLOW_STEP, "is required for the event workflow.step")),
+            (Event::WorkflowStep, None) => {
+                issues.push(Issue::new(&WORKFLOW_STEP, Reason::rule("needs_workflow_step", "is required for the event workflow.step")))
+            }
             (Event::WorkflowStep, Some(_)) | (_, None) => {}
-            (_, Some(_)) => issues.push(Issue::new(&WORKFLOW_STEP, "is only for the event workflow.step")),
+            (_, Some(_)) => {
+                issues.push(Issue::new(&WORKFLOW_STEP, Reason::rule("no_workflow_step", "is only for the event workflow.step")))
+            }
         }
         let property_ids = filters.and_then(|filters| filters.property_ids.as_deref()).unwrap_or_default();
         if event == Event::WorkflowStep && !property_ids.is_empty() {
-            issues.push(Issue::new(&["filters", "propertyIds"], "is not for the event workflow.step"));
+            issues.push(Issue::new(&["filters", "propertyIds"], Reason::rule("no_flats", "is not for the event workflow.step")));
         }
         issues
     }
@@ -390,22 +398,23 @@ impl EventAndFilters {
 fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> Result<Deleted> {
     let (key, now) = (context.access.credential.key(), context.now());
     let deleted = match (input.id, input.target_url) {
-        (Some(id), None) => context.execute(&DELETE_ONE, values![key, id, now])?,
+        (Some(id), None) => {
+            require(context, id)?;
+            context.execute(&DELETE_ONE, values![id, now])?
+        }
         (None, Some(url)) => context.execute(&DELETE_BY_TARGET, values![key, url, now])?,
         (None, None) => return Err(Error::invalid(&["id"], "is required, or else target_url")),
         (Some(_), Some(_)) => return Err(Error::invalid(&["target_url"], "cannot be given together with id")),
     };
     if deleted == 0 {
-        return Err(Error::not_found("Webhook subscription"));
+        return Err(not_found());
     }
     context.ring(DELETIONS);
     Ok(Deleted { deleted })
 }
 
 fn rotate(context: &mut Context<'_, '_>, input: RotateWebhookSecret) -> Result<CreatedWebhookSubscription> {
-    let key = context.access.credential.key();
-    let not_found = || Error::not_found("Webhook subscription");
-    let row = context.row(&ONE, values![key, input.id])?.ok_or_else(not_found)?;
+    let row = require(context, input.id)?;
     let Json(mut stored): Json<Stored> = row.get(8)?;
     let grace = Duration::from_secs(input.grace_seconds.unwrap_or(GRACE_SECONDS).into());
     stored.secrets.rotate(context.ids(), context.now(), grace);
@@ -416,19 +425,6 @@ fn rotate(context: &mut Context<'_, '_>, input: RotateWebhookSecret) -> Result<C
     }
     let subscription = WebhookSubscription::from_row(&row)?;
     Ok(CreatedWebhookSubscription { subscription, signing_secret: stored.secrets.reveal().to_owned() })
-}
-
-/// 404 for a subscription that is not the caller's.
-pub(super) fn check_owned(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
-    let key = context.access.credential.key();
-    if context.exists(&ONE, values![key, id])? { Ok(()) } else { Err(Error::not_found("Webhook subscription")) }
-}
-
-/// Holds a subscription of the caller's for the rest of the transaction; whether it is active.
-pub(super) fn hold(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
-    let key = context.access.credential.key();
-    let row = context.row(&HOLD, values![key, id])?.ok_or_else(|| Error::not_found("Webhook subscription"))?;
-    Ok(row.get::<Option<Timestamp>>(0)?.is_none())
 }
 
 /// 409 for what only an active subscription can do.

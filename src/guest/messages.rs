@@ -3,10 +3,12 @@
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::moment::Moment;
+use engine::operation::{Listing, Page};
 use engine::values;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use store::Row;
 use uuid::Uuid;
 
@@ -29,6 +31,9 @@ store::statements! {
     /// The messages of a stay behind one, oldest first.
     BEHIND = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
         and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";
+    /// A page of the messages of a stay, oldest first.
+    PAGE = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
+        order by created_at, id limit ?3 offset ?4";
     /// When a message of a stay was taken.
     TAKEN_AT = "select created_at from guest_message where organization_id = ?1 and id = ?2 and reservation_id = ?3";
     /// Forgets the messages of a stay that is gone.
@@ -38,6 +43,7 @@ store::statements! {
 /// A message from a guest.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(example = example())]
 pub struct Message {
     /// Which message.
     pub id: Uuid,
@@ -45,6 +51,10 @@ pub struct Message {
     pub text: String,
     /// When it was taken.
     pub created_at: Moment,
+}
+
+fn example() -> Value {
+    json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab", "text": "Is there a cot?", "createdAt": "2026-11-21T09:30:00.000Z" })
 }
 
 /// Takes a message from a guest; 403 where the portal's chat is off, 400 where the stay has as many as it may.
@@ -88,6 +98,12 @@ pub(super) fn page(context: &mut Context<'_, '_>, reservation: Uuid, after: Opti
         }
     };
     read(&context.rows(&BEHIND, values![reservation, moment, id, limit])?)
+}
+
+/// A page of the messages of a stay, oldest first, and how many there are.
+pub(super) fn listed(context: &mut Context<'_, '_>, reservation: Uuid, page: Page) -> Result<Listing<Message>> {
+    let total = context.row(&WRITTEN, values![reservation])?.map_or(Ok(0), |row| row.get(0))?;
+    Ok(Listing { items: read(&context.rows(&PAGE, values![reservation, page.limit, page.offset])?)?, total })
 }
 
 fn read(rows: &[Row]) -> Result<Vec<Message>> {

@@ -7,7 +7,7 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{Language, Text6000};
 use engine::moment::Moment;
-use engine::operation::{Basis, Needs, Object, Operation};
+use engine::operation::{Basis, Needs, Object, Operation, PageLimits};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -30,6 +30,8 @@ use crate::records::{Kind, get_record};
 
 /// Messages of a page where no limit is given.
 const MESSAGES_PAGE: u32 = 50;
+/// The same of what members read; a stay has at most 200 messages.
+const MESSAGES: PageLimits = PageLimits { default: 50, max: 200 };
 
 store::statements! {
     /// Closes the stays of deleted reservations.
@@ -129,6 +131,13 @@ struct GetGuestLink {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GetMessages {
+    /// Id of the reservation.
+    id: Uuid,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ExplainGuestView {
     /// Id of the reservation whose guest's view is explained.
     id: Uuid,
@@ -183,12 +192,19 @@ pub(super) fn operations() -> Vec<Operation> {
                 "reservations",
                 "Get a guest link",
                 "The real link of a reservation's guest to their portal. Whoever has it is the guest: to look without acting use \
-                    `createPortalPreview`. Returns {url}.",
+                    `createPortalPreview`.",
             )
             .run(|context, input: GetGuestLink| {
                 get_record(context, Kind::Reservation, input.id)?;
                 let token = stay_token(context, input.id)?;
                 Ok(GuestLink { url: stay_url(context, &token) })
+            }),
+        Operation::public("listReservationMessages", Method::GET, "/reservations/{id}/messages", reads)
+            .summary("List what a reservation's guest has written to the host, oldest first")
+            .tool("reservations", "List guest messages", "What a guest wrote, oldest first.")
+            .pages(MESSAGES, |context, input: GetMessages, page| {
+                get_record(context, Kind::Reservation, input.id)?;
+                messages::listed(context, input.id, page)
             }),
         Operation::public("explainGuestView", Method::GET, "/reservations/{id}/explain", reads)
             .summary("Why the guest of a reservation sees what they see")
@@ -196,8 +212,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "reservations",
                 "Explain what a guest sees",
                 "Why a guest sees or does not see each step and manual, and which portal serves them: `isShown`, `reason` (the \
-                    one rule that decided) and `path` (how the assignment reaches the flat). Find the reservation with `search` by \
-                    guest name. Ask for one step with `stepId`, for another moment with `at`.",
+                    one rule that decided) and `path` (how the assignment reaches the flat). Ask for one step with `stepId`, for another moment with `at`.",
             )
             .run(|context, input: ExplainGuestView| -> Result<Explanation> {
                 get_record(context, Kind::Reservation, input.id)?;

@@ -6,7 +6,7 @@
 use engine::access::{Access, Permission, hash, token_of};
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Issue, Result};
+use engine::error::{Error, Issue, Reason, Result};
 use engine::field::Language;
 use engine::moment::Moment;
 use engine::operation::{Findings, Needs, Operation};
@@ -83,7 +83,7 @@ struct CreatePreview {
     /// Moment that the page is of; a made-up guest arrives on its day. Null or left out: whenever it is looked at.
     #[serde(default)]
     at: Option<Moment>,
-    /// Whether steps, manuals and the special offer that are not active are shown as well, marked as such. Default `false`.
+    /// Whether what is not active is shown as well, marked as such. Default `false`.
     #[serde(default)]
     include_inactive: Option<bool>,
 }
@@ -161,7 +161,7 @@ fn may_preview(body: &Value, access: &Access) -> Result<()> {
 /// A reservation has a property of its own.
 fn issue(input: &CreatePreview) -> Option<Issue> {
     let are_both = input.reservation_id.is_some() && input.property_id.is_some();
-    are_both.then(|| Issue::new(&["propertyId"], "does not go with reservationId: the stay has its own"))
+    are_both.then(|| Issue::new(&["propertyId"], Reason::rule("stay_has_flat", "does not go with reservationId: the stay has its own")))
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<PreviewLink> {

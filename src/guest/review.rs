@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use engine::access::{Permission, Reach};
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Issue, Result};
+use engine::error::{Error, Issue, Reason, Result};
 use engine::field::Note2000;
 use engine::moment::Moment;
 use engine::operation::{Basis, ById, Findings, Listing, Needs, Object, Operation, Page, PageLimits};
@@ -70,7 +70,7 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListSubmissions {
-    /// Only submissions that stand so: `in_review` waits for staff, `changes_requested` for the guest, `approved` for nobody. Left out:
+    /// `in_review` waits for staff, `changes_requested` for the guest, `approved` for nobody. Left out:
     /// all that were submitted.
     #[serde(default)]
     #[schemars(schema_with = "submitted_status")]
@@ -112,7 +112,7 @@ struct NamedSteps {
 impl NamedSteps {
     fn issue(&self) -> Option<Issue> {
         let distinct: BTreeSet<&Uuid> = self.step_ids.iter().collect();
-        (distinct.len() < self.step_ids.len()).then(|| Issue::new(&["stepIds"], "must not name anything twice"))
+        (distinct.len() < self.step_ids.len()).then(|| Issue::new(&["stepIds"], Reason::Twice))
     }
 }
 

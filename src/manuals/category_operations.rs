@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use engine::access::Permission;
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Issue, Result};
+use engine::error::{Error, Issue, Reason, Result};
 use engine::field::{CategoryTitle, Language, folded};
 use engine::moment::Moment;
 use engine::operation::{Basis, ById, Findings, Needs, Operation};
@@ -62,7 +62,7 @@ struct Reorder {
 impl Reorder {
     fn issue(&self) -> Option<Issue> {
         let distinct: HashSet<&Uuid> = self.ordered_ids.iter().collect();
-        (distinct.len() < self.ordered_ids.len()).then(|| Issue::new(&["orderedIds"], "must not name anything twice"))
+        (distinct.len() < self.ordered_ids.len()).then(|| Issue::new(&["orderedIds"], Reason::Twice))
     }
 }
 

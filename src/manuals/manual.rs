@@ -1,6 +1,6 @@
 //! A house manual: its fields, and the rules on them together (spec: House manual, createPortalManual, updatePortalManual).
 
-use engine::error::Issue;
+use engine::error::{Issue, Reason};
 use engine::field::{Creatable, Field, HttpUrl, HttpUrlOrEmpty, Text200, Text5000, UpTo200};
 use engine::moment::Moment;
 use jiff::Timestamp;
@@ -213,7 +213,9 @@ impl ManualFields {
         let given = [("imageUrl", url.sets()), ("imageId", record.sets()), ("iconName", icon.sets())];
         let given: Vec<&str> = given.into_iter().filter(|(_, is_given)| *is_given).map(|(field, _)| field).collect();
         if given.len() > 1 {
-            let issue = |field: &&str| Issue::new(&[base, &[*field]].concat(), "a manual has one cover: an image or an icon");
+            let issue = |field: &&str| {
+                Issue::new(&[base, &[*field]].concat(), Reason::rule("one_cover", "a manual has one cover: an image or an icon"))
+            };
             return Err(given.iter().map(issue).collect());
         }
         let image = url.or(record);
@@ -235,17 +237,17 @@ impl ManualFields {
 /// one, and `title_field` which field gives it.
 #[must_use]
 pub fn issues(manual: &ManualView, has_title: bool, title_field: &str, base: &[&str]) -> Vec<Issue> {
-    let issue = |field: &str, message: &str| Issue::new(&[base, &[field]].concat(), message);
+    let issue = |field: &str, reason: Reason| Issue::new(&[base, &[field]].concat(), reason);
     let is_variable = manual.display_mode == DisplayMode::PmsVariable;
     let mut issues = Vec::new();
     if is_variable && manual.custom_field_id.is_none() {
-        issues.push(issue("customFieldId", "pms_variable needs a custom field"));
+        issues.push(issue("customFieldId", Reason::rule("needs_custom_field", "pms_variable needs a custom field")));
     }
     if !is_variable && manual.custom_field_id.is_some() {
-        issues.push(issue("customFieldId", "only pms_variable has a custom field"));
+        issues.push(issue("customFieldId", Reason::rule("no_custom_field", "only pms_variable has a custom field")));
     }
     if !is_variable && !has_title {
-        issues.push(issue(title_field, "is required unless displayMode is pms_variable"));
+        issues.push(issue(title_field, Reason::rule("needs_title", "is required unless displayMode is pms_variable")));
     }
     issues
 }

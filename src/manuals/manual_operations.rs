@@ -96,7 +96,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .tool(
                 "manuals",
                 "List manuals",
-                "House manuals (what guests read: Wi-Fi, heating, bins …) by internal nickname: cover, category, `visibilityRules`, ids of title and body. Filter by name or by direct assignment; for all that reach one flat use `listPortalManualsByProperty`.",
+                "House manuals by internal nickname: cover, category, `visibilityRules`, ids of title and body. Filter by name or by direct assignment; for all that reach one flat use `listPortalManualsByProperty`.",
             )
             .kept(Basis::Configuration)
             .run(list),
@@ -143,9 +143,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "manuals",
                 "Change a manual",
                 "Changes fields of a manual; returns it. When guests see it: `visibilityRules`, which replaces all rules. Title \
-                    and body are changed by `setTranslationEntry` on `titleId`, `descriptionId`. Example, visible from check-in: \
-                    {\"id\": \"…\", \"data\": {\"visibilityRules\": [{\"ruleCategory\": \"relative_date\", \
-                    \"startDateRelativeType\": \"check_in_time\"}]}}",
+                    and body are changed by `setTranslationEntry` on `titleId`, `descriptionId`.",
             )
             .rules(|input: Update<ManualFields>, _| rules_of_change(&input.data))
             .audited(Audits::changes(audited::manual))

@@ -4,7 +4,7 @@
 //! A rule is written with fields of any category and keeps those of its own. What one field says is judged by the schema of
 //! [`VisibilityRules`] (`rule_schema.rs`). What several fields say together is judged by [`VisibilityRules::into_rules`].
 
-use engine::error::{Issue, PathSegment};
+use engine::error::{Issue, PathSegment, Reason};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, VariantArray};
@@ -186,10 +186,11 @@ impl VisibilityRules {
         let mut issues = Vec::new();
         for (index, rule) in self.0.iter().enumerate() {
             let is_second = self.0[..index].iter().any(|earlier| earlier.category() == rule.category());
-            let repeated = is_second.then(|| (vec![PathSegment::from("ruleCategory")], "is the category of another rule"));
-            for (below, message) in rule.faults().into_iter().chain(repeated) {
+            let repeated = is_second
+                .then(|| (vec![PathSegment::from("ruleCategory")], Reason::rule("category_twice", "is the category of another rule")));
+            for (below, reason) in rule.faults().into_iter().chain(repeated) {
                 let above = base.iter().map(|key| PathSegment::from(*key)).chain([PathSegment::from("visibilityRules"), index.into()]);
-                issues.push(Issue { path: above.chain(below).collect(), message: message.into() });
+                issues.push(Issue::at(above.chain(below).collect(), reason));
             }
         }
         if issues.is_empty() { Ok(self.0) } else { Err(issues) }
@@ -210,26 +211,32 @@ impl Rule {
     }
 
     /// What is wrong with several fields together: below the rule, and how.
-    fn faults(&self) -> Vec<(Vec<PathSegment>, &'static str)> {
+    fn faults(&self) -> Vec<(Vec<PathSegment>, Reason)> {
         match self {
             Self::BookingSource(Sources { source_rule_type: SourceRuleType::OnlySelected, included_booking_sources, .. }) => {
-                let message = match included_booking_sources {
-                    None => "is required",
-                    Some(sources) if sources.is_empty() => "must have at least 1 items",
+                let reason = match included_booking_sources {
+                    None => Reason::Required,
+                    Some(sources) if sources.is_empty() => Reason::MinItems(1),
                     Some(_) => return Vec::new(),
                 };
-                vec![(vec![PathSegment::from("includedBookingSources")], message)]
+                vec![(vec![PathSegment::from("includedBookingSources")], reason)]
             }
             Self::RelativeDate(RelativeDate { start_date_relative_type: None, end_date_relative_type: None, .. }) => {
-                vec![(vec![PathSegment::from("startDateRelativeType")], "is required where there is no endDateRelativeType")]
+                vec![(
+                    vec![PathSegment::from("startDateRelativeType")],
+                    Reason::rule("needs_start_or_end", "is required where there is no endDateRelativeType"),
+                )]
             }
             Self::Seasonal(Seasons { seasonal_windows }) => {
                 let inverted = seasonal_windows.iter().enumerate().filter(|(_, window)| window.start_date > window.end_date);
                 let path = |place: usize| vec![PathSegment::from("seasonalWindows"), place.into(), "startDate".into()];
-                inverted.map(|(place, _)| (path(place), "must not be after endDate")).collect()
+                inverted.map(|(place, _)| (path(place), Reason::rule("season_turned", "must not be after endDate"))).collect()
             }
             Self::LengthOfStay(StayLength { length_of_stay_from_days: Some(from), length_of_stay_to_days: Some(to) }) if from > to => {
-                vec![(vec![PathSegment::from("lengthOfStayFromDays")], "must not be above lengthOfStayToDays")]
+                vec![(
+                    vec![PathSegment::from("lengthOfStayFromDays")],
+                    Reason::rule("length_turned", "must not be above lengthOfStayToDays"),
+                )]
             }
             _ => Vec::new(),
         }

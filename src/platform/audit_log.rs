@@ -133,6 +133,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("listAuditLog", Method::GET, "/audit-log", Needs::Permission(Permission::ManageOrganization))
             .summary("List who did what, the newest first")
             .tool("records", "Read the audit log", "Who changed what and when, newest first.")
+            .may_lag()
             .run(list),
     ]
 }

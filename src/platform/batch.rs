@@ -177,7 +177,7 @@ impl Batch {
             |field: Option<&str>| ["records".into(), index.into(), "data".into()].into_iter().chain(field.map(PathSegment::from)).collect();
         for (field, to, target) in references(kind, &data) {
             if self.standing(to, target).is_none() {
-                self.issues.push(Issue { path: path(Some(field)), message: format!("names an unknown {}", to.as_ref()) });
+                self.issues.push(Issue::at(path(Some(field)), format!("names an unknown {}", to.as_ref())));
             }
         }
         let before = self.standing(kind, id).cloned();
@@ -186,7 +186,7 @@ impl Batch {
         }
         if json::write_kept(&data).map_err(Error::internal)?.len() > kind.data_limit() {
             let message = format!("must be at most {} bytes as JSON", kind.data_limit());
-            self.issues.push(Issue { path: path(None), message });
+            self.issues.push(Issue::at(path(None), message));
         }
         let now = context.now();
         let created_at = before.as_ref().map_or(Moment(now), |before| before.created_at);

@@ -16,7 +16,7 @@ use http::Method;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use store::{Json, Row};
 use strum::VariantArray;
 use uuid::Uuid;
@@ -122,9 +122,11 @@ struct RotateApiKey {
     grace_seconds: Option<u32>,
 }
 
+/// An API key as it is answered.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ApiKeyView {
+#[schemars(example = key_example())]
+pub(super) struct ApiKeyView {
     id: Uuid,
     #[serde(flatten)]
     key: ApiKey,
@@ -132,6 +134,13 @@ struct ApiKeyView {
     /// Shown once, when it is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
+}
+
+fn key_example() -> Value {
+    json!({
+        "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Channel manager", "permissions": ["view_reservations"], "expiresAt": null,
+        "createdAt": "2026-11-21T09:30:00.000Z", "token": "sk_3nS0…"
+    })
 }
 
 impl ApiKeyView {
@@ -245,9 +254,19 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn create_key(context: &mut Context<'_, '_>, input: CreateApiKey) -> Result<ApiKeyView> {
+    make_key(context, input.name, input.permissions, input.expires_at)
+}
+
+/// Makes an API key.
+pub(super) fn make_key(
+    context: &mut Context<'_, '_>,
+    name: Label,
+    permissions: Vec<Permission>,
+    expires_at: Option<Expiry>,
+) -> Result<ApiKeyView> {
     let (id, now) = (context.new_id(), context.now());
     let token = access::token_of("sk_", context.organization.id, context.ids());
-    let key = ApiKey { name: input.name.0, permissions: each_once(input.permissions), expires_at: input.expires_at.map(|expiry| expiry.0) };
+    let key = ApiKey { name: name.0, permissions: each_once(permissions), expires_at: expires_at.map(|expiry| expiry.0) };
     let hash = store::Value::Bytes(access::hash(&token));
     context.execute(&INSERT_KEY, values![id, hash, now, store::Value::json(&key)?])?;
     Ok(ApiKeyView { id, key, created_at: Moment(now), token: Some(token) })
@@ -257,21 +276,30 @@ fn list_keys(context: &mut Context<'_, '_>, _: OfOrganization) -> Result<Vec<Api
     context.rows(&LIST_KEYS, [])?.iter().map(|row| ApiKeyView::from_row(row, None)).collect()
 }
 
-/// The credential stays the same, and with it what it owns: subscriptions, idempotency keys, limits.
 fn rotate_key(context: &mut Context<'_, '_>, input: RotateApiKey) -> Result<ApiKeyView> {
+    replace_token(context, input.api_key_id, input.grace_seconds)
+}
+
+/// Gives an API key another token. The credential stays the same, and with it what it owns: subscriptions, idempotency keys, limits.
+pub(super) fn replace_token(context: &mut Context<'_, '_>, id: Uuid, grace_seconds: Option<u32>) -> Result<ApiKeyView> {
     let token = access::token_of("sk_", context.organization.id, context.ids());
-    let grace = Duration::from_secs(input.grace_seconds.unwrap_or(GRACE_SECONDS).into());
+    let grace = Duration::from_secs(grace_seconds.unwrap_or(GRACE_SECONDS).into());
     let until = context.now().checked_add(grace).unwrap_or(Timestamp::MAX);
     let hash = store::Value::Bytes(access::hash(&token));
-    let row = context.row(&ROTATE_KEY, values![input.api_key_id, hash, until])?;
+    let row = context.row(&ROTATE_KEY, values![id, hash, until])?;
     ApiKeyView::from_row(&row.ok_or_else(|| Error::not_found("API key"))?, Some(token))
 }
 
 fn revoke_key(context: &mut Context<'_, '_>, input: OneApiKey) -> Result<Done> {
-    if context.execute(&DELETE_KEY, values![input.api_key_id])? == 0 {
+    end_key(context, input.api_key_id)
+}
+
+/// Revokes an API key, and disables its subscriptions.
+pub(super) fn end_key(context: &mut Context<'_, '_>, id: Uuid) -> Result<Done> {
+    if context.execute(&DELETE_KEY, values![id])? == 0 {
         return Err(Error::not_found("API key"));
     }
-    disable_all_of(context, Credential::ApiKey(input.api_key_id), DisabledReason::CredentialInvalid)?;
+    disable_all_of(context, Credential::ApiKey(id), DisabledReason::CredentialInvalid)?;
     Ok(Done { success: true })
 }
 

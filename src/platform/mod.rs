@@ -1,5 +1,6 @@
 //! The platform interface: organizations, their credentials, and the records the platform around us keeps in step.
 
+mod api_keys;
 mod apps;
 mod audit_log;
 mod audited;
@@ -13,6 +14,7 @@ mod sync;
 
 use engine::chapter::Chapter;
 
+pub use api_keys::ConsoleKeys;
 pub(crate) use apps::{OauthApp, new_secret};
 pub(crate) use audited::named_member;
 pub(crate) use connections::Connection;
@@ -23,12 +25,12 @@ pub use sync::MAX_RECORDS;
 /// What the platform around us does.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
-        let of_credentials = [credentials::operations(), apps::operations(), connections::operations()];
+        let of_credentials = [credentials::operations(), api_keys::operations(), apps::operations(), connections::operations()];
         let of_the_rest = [links::operations(), sync::operations(), audit_log::operations()];
         [organizations::operations()].into_iter().chain(of_credentials).chain(of_the_rest).flatten().collect()
     },
     statements: || {
-        let of_credentials = [credentials::STATEMENTS, apps::STATEMENTS, connections::STATEMENTS].concat();
+        let of_credentials = [credentials::STATEMENTS, api_keys::STATEMENTS, apps::STATEMENTS, connections::STATEMENTS].concat();
         let of_the_rest = [batch::STATEMENTS, erasure::STATEMENTS, links::STATEMENTS, organizations::STATEMENTS].concat();
         [of_credentials, of_the_rest, audit_log::STATEMENTS.to_vec(), audited::STATEMENTS.to_vec()].concat()
     },

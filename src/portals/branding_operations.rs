@@ -3,7 +3,7 @@
 use engine::access::Permission;
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Issue, PathSegment, Result};
+use engine::error::{Error, Issue, PathSegment, Reason, Result};
 use engine::field::{Create, Update};
 use engine::moment::Moment;
 use engine::operation::{Basis, Needs, Nothing, Object, Operation};
@@ -140,7 +140,7 @@ fn check_links(
         issues.extend(translations::wrong_links(context, &[link])?);
     }
     if custom_url.is_some_and(|url| url.get("isGuestPortal") != Some(&Value::Bool(true))) {
-        issues.push(Issue::new(&[base, &["customUrlId"]].concat(), "is not a guest-portal URL"));
+        issues.push(Issue::new(&[base, &["customUrlId"]].concat(), Reason::rule("no_portal_url", "is not a guest-portal URL")));
     }
     if issues.is_empty() { Ok(()) } else { Err(Error::issues(issues)) }
 }

@@ -1,6 +1,6 @@
 //! A portal: its fields and the rules on them alone.
 
-use engine::error::Issue;
+use engine::error::{Issue, Reason};
 use engine::field::{Copy200, Copy6000, Creatable, EmailAddress, HttpUrl, Name60, PhoneNumber, Text2000};
 use engine::moment::Moment;
 use engine::operation::Findings;
@@ -271,7 +271,7 @@ pub fn contact_issue(portal: &Portal, is_method_sent: bool, base: &[&str]) -> Op
     }
     let number = method.number_field();
     let field = if is_method_sent { "communicationMethod" } else { number };
-    Some(Issue::new(&[base, &[field]].concat(), format!("the communication method needs {number}")))
+    Some(Issue::new(&[base, &[field]].concat(), Reason::rule("needs_number", format!("the communication method needs {number}"))))
 }
 
 /// What the contact bubble opens for a guest; `None` means no bubble.

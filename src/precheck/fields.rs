@@ -1,6 +1,6 @@
 //! What a request says of a step, and the rules on its fields together (spec: createPrecheckStep, updatePrecheckStep).
 
-use engine::error::Issue;
+use engine::error::{Issue, Reason};
 use engine::field::Creatable;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
@@ -50,15 +50,15 @@ impl StepFields {
         let text = self.display_title.sent().filter(|text| !is_create || text.is_some());
         let linked = self.display_title_ml_text_id.sent().filter(|id| !is_create || id.is_some());
         let language = self.display_title_language.sent().and_then(Option::as_ref);
-        let issue = |field: &str, message: &str| Err(Issue::new(&[base, &[field]].concat(), message));
+        let issue = |field: &str, reason: Reason| Err(Issue::new(&[base, &[field]].concat(), reason));
         match (text, linked, language) {
             (Some(Some(_)), Some(_), _) | (Some(_), Some(Some(_)), _) => {
-                issue("displayTitleMlTextId", "cannot be sent together with displayTitle")
+                issue("displayTitleMlTextId", Reason::rule("title_twice", "cannot be sent together with displayTitle"))
             }
             (Some(Some(text)), None, language) => {
                 Ok(Title::Write { text: text.0.clone(), language: language.map(|language| language.0.clone()) })
             }
-            (_, _, Some(_)) => issue("displayTitleLanguage", "needs a displayTitle in this language"),
+            (_, _, Some(_)) => issue("displayTitleLanguage", Reason::rule("title_missing", "needs a displayTitle in this language")),
             (_, Some(Some(id)), None) => Ok(Title::Link(*id)),
             (Some(None), _, None) | (_, Some(None), None) => Ok(Title::Clear),
             (None, None, None) => Ok(Title::Keep),
@@ -94,24 +94,24 @@ pub struct SentEnds {
 pub fn issues(step: &Step, sent: SentEnds, base: &[&str]) -> Vec<Issue> {
     let rules = &step.targeting;
     let mut issues = Vec::new();
-    let mut add = |field: &str, message: &str| issues.push(Issue::new(&[base, &[field]].concat(), message));
+    let mut add = |field: &str, reason: Reason| issues.push(Issue::new(&[base, &[field]].concat(), reason));
     if rules.min_los > rules.max_los {
-        add(if sent.min_los { "minLos" } else { "maxLos" }, "minLos must not be greater than maxLos");
+        add(if sent.min_los { "minLos" } else { "maxLos" }, Reason::rule("nights_turned", "minLos must not be greater than maxLos"));
     }
     if let (Some(least), Some(most)) = (rules.lead_time_min_days, rules.lead_time_max_days)
         && least > most
     {
         let field = if sent.lead_time_min_days { "leadTimeMinDays" } else { "leadTimeMaxDays" };
-        add(field, "leadTimeMinDays must not be greater than leadTimeMaxDays");
+        add(field, Reason::rule("lead_time_turned", "leadTimeMinDays must not be greater than leadTimeMaxDays"));
     }
     let names_none = rules.included_sources_returning.as_ref().is_none_or(Vec::is_empty);
     if rules.inclusion_type == Some(InclusionType::OnlySelected) && names_none {
-        add("includedSourcesReturning", "only_selected needs at least one channel");
+        add("includedSourcesReturning", Reason::rule("needs_channel", "only_selected needs at least one channel"));
     }
     let write_only = &step.write_only;
     let is_identity_check = step.step_type == StepType::IdentityCheck;
     if is_identity_check && write_only.minimum_guest_age.is_none() && needs_minimum_age(write_only.identity_flag_policy.as_ref()) {
-        add("minimumGuestAge", "must be set unless guest_underage is ignore");
+        add("minimumGuestAge", Reason::rule("needs_minimum_age", "must be set unless guest_underage is ignore"));
     }
     issues
 }

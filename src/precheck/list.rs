@@ -133,8 +133,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "steps",
                 "List steps",
                 "All pre-check-in steps in the order guests meet them: type, title, whether active, how much they are assigned \
-                    to, what an active one lacks. Find one by name with `search`; why a guest does or does not get one says \
-                    `explainGuestView`.",
+                    to, what an active one lacks. Why a guest does or does not get one says `explainGuestView`.",
             )
             .kept(Basis::Configuration)
             .run_text::<_, Vec<StepRow>>(list),

@@ -3,7 +3,7 @@
 use engine::access::Permission;
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Issue, PathSegment, Result};
+use engine::error::{Error, Issue, PathSegment, Reason, Result};
 use engine::field::{Create, Update};
 use engine::moment::Moment;
 use engine::operation::{Basis, ById, Findings, Needs, Object, Operation};
@@ -93,7 +93,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "steps",
                 "Create a step",
                 "Creates something guests must do before arrival (sign an agreement, answer questions, pay a deposit …). It \
-                    reaches no guest until `isActive` is true and `addEntityScopes` assigns it. Returns the step. Example: \
+                    reaches no guest until `isActive` is true and `addEntityScopes` assigns it. Example: \
                     {\"stepType\": \"damage_deposit\", \"nickname\": \"Deposit\", \"isSecurityDepositEnabled\": true, \
                     \"securityDepositAmountCents\": 20000}",
             )
@@ -267,14 +267,20 @@ impl Draft {
             Ok(Title::Write { language, .. }) if self.step.display_title_ml_text_id.is_none() => {
                 if title_language(language.as_deref()) != ENGLISH {
                     needs_english = true;
-                    issues.push(Issue::new(&[base, &["displayTitleLanguage"]].concat(), "the first title of a step must be English"));
+                    issues.push(Issue::new(
+                        &[base, &["displayTitleLanguage"]].concat(),
+                        Reason::rule("title_in_english", "the first title of a step must be English"),
+                    ));
                 }
             }
             Ok(_) => {}
         }
         let missing = if self.step.is_active { missing_configuration(&self.step) } else { None };
         if let Some(field) = missing {
-            issues.push(Issue::new(&[base, &[field]].concat(), "an active step of this type needs it"));
+            issues.push(Issue::new(
+                &[base, &[field]].concat(),
+                Reason::rule("needed_by_active_step", "an active step of this type needs it"),
+            ));
         }
         if !issues.is_empty() {
             let error = Error::issues(issues);
@@ -358,7 +364,7 @@ fn issues_of_questions(context: &Context<'_, '_>, draft: &mut Draft) -> Vec<Issu
 }
 
 fn below_questions_all(issues: Vec<Issue>, base: &[&str]) -> Vec<Issue> {
-    issues.into_iter().map(|issue| Issue { path: below_questions(base, &issue.path), message: issue.message }).collect()
+    issues.into_iter().map(|issue| Issue::at(below_questions(base, &issue.path), issue.reason)).collect()
 }
 
 fn below_questions(base: &[&str], path: &[PathSegment]) -> Vec<PathSegment> {

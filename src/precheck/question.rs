@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::error::{Issue, PathSegment};
+use engine::error::{Issue, PathSegment, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -182,13 +182,13 @@ pub fn replace(sent: &[QuestionInput], stored: &[Question], mut new_id: impl FnM
         let kept = input.id.and_then(|id| stored.iter().find(|question| question.id == id));
         if let Some(id) = input.id {
             if kept.is_none() {
-                issues.add(vec![number.into(), "id".into()], "does not belong to the step");
+                issues.add(vec![number.into(), "id".into()], Reason::rule("not_of_step", "does not belong to the step"));
             } else if !seen.insert(id) {
-                issues.add(vec![number.into(), "id".into()], "is given twice");
+                issues.add(vec![number.into(), "id".into()], Reason::rule("given_twice", "is given twice"));
             }
         }
         if kept.is_some_and(|kept| kept.kind != input.kind) {
-            issues.add(vec![number.into(), "kind".into()], "a kept question keeps its kind");
+            issues.add(vec![number.into(), "kind".into()], Reason::rule("kind_stays", "a kept question keeps its kind"));
         }
         let options = match input.kind {
             QuestionKind::YesNo => yes_and_no(number, input, kept, &mut issues, &mut new_id),
@@ -245,8 +245,8 @@ fn as_named(sent: &QuestionInput) -> Option<Question> {
 struct Issues(Vec<Issue>);
 
 impl Issues {
-    fn add(&mut self, path: Vec<PathSegment>, message: &str) {
-        self.0.push(Issue { path, message: message.to_owned() });
+    fn add(&mut self, path: Vec<PathSegment>, reason: Reason) {
+        self.0.push(Issue::at(path, reason));
     }
 }
 
@@ -267,14 +267,20 @@ fn yes_and_no(
         let option = own.iter().flatten().find(|option| Some(option.id) == sent.id);
         match option {
             None => {
-                issues.add(vec![number.into(), "options".into(), place.into()], "a yes_no question has two options of the server's own");
+                issues.add(
+                    vec![number.into(), "options".into(), place.into()],
+                    Reason::rule("yes_no_options", "a yes_no question has two options of the server's own"),
+                );
             }
             Some(option) => {
                 if sent.name_ml_text_id.is_some() {
-                    issues.add(of_option(number, place, "nameMlTextId"), "the options of a yes_no question have no names of their own");
+                    issues.add(
+                        of_option(number, place, "nameMlTextId"),
+                        Reason::rule("yes_no_names", "the options of a yes_no question have no names of their own"),
+                    );
                 }
                 if sent.answer.is_some() && sent.answer != option.answer {
-                    issues.add(of_option(number, place, "answer"), "read-only field");
+                    issues.add(of_option(number, place, "answer"), Reason::ReadOnly);
                 }
             }
         }
@@ -285,7 +291,7 @@ fn yes_and_no(
 
 fn no_options(number: usize, input: &QuestionInput, issues: &mut Issues) -> Vec<QuestionOption> {
     if input.options.as_ref().is_some_and(|options| !options.is_empty()) {
-        issues.add(vec![number.into(), "options".into()], "a free_form_input question has no options");
+        issues.add(vec![number.into(), "options".into()], Reason::rule("no_options", "a free_form_input question has no options"));
     }
     Vec::new()
 }
@@ -299,7 +305,7 @@ fn choices(
 ) -> Vec<QuestionOption> {
     let sent = input.options.as_deref().unwrap_or_default();
     if sent.is_empty() {
-        issues.add(vec![number.into(), "options".into()], "must have at least 1 items");
+        issues.add(vec![number.into(), "options".into()], Reason::MinItems(1));
     }
     let own: HashSet<Uuid> = kept.iter().flat_map(|kept| &kept.options).map(|option| option.id).collect();
     let mut seen = HashSet::new();
@@ -307,16 +313,16 @@ fn choices(
     for (place, option) in sent.iter().enumerate() {
         if let Some(id) = option.id {
             if !own.contains(&id) {
-                issues.add(of_option(number, place, "id"), "does not belong to the question");
+                issues.add(of_option(number, place, "id"), Reason::rule("not_of_question", "does not belong to the question"));
             } else if !seen.insert(id) {
-                issues.add(of_option(number, place, "id"), "is given twice");
+                issues.add(of_option(number, place, "id"), Reason::rule("given_twice", "is given twice"));
             }
         }
         if option.name_ml_text_id.is_none() {
-            issues.add(of_option(number, place, "nameMlTextId"), "is required");
+            issues.add(of_option(number, place, "nameMlTextId"), Reason::Required);
         }
         if option.answer.is_some() {
-            issues.add(of_option(number, place, "answer"), "read-only field");
+            issues.add(of_option(number, place, "answer"), Reason::ReadOnly);
         }
         options.push(QuestionOption { id: option.id.unwrap_or_else(&mut *new_id), name_ml_text_id: option.name_ml_text_id, answer: None });
     }
@@ -334,13 +340,13 @@ fn conditions(number: usize, input: &QuestionInput, earlier: &[Question], issues
                 at(earlier, question).and_then(|question| at(&question.options, option)).map(|option| option.id)
             }
             _ => {
-                issues.add(path, "must be {optionId} or {questionIndex, optionIndex}");
+                issues.add(path, Reason::rule("condition_form", "must be {optionId} or {questionIndex, optionIndex}"));
                 continue;
             }
         };
         match option_id {
             Some(option_id) => conditions.push(Condition { option_id }),
-            None => issues.add(path, "must point at an option of an earlier question"),
+            None => issues.add(path, Reason::rule("earlier_option", "must point at an option of an earlier question")),
         }
     }
     conditions

@@ -217,7 +217,7 @@ engine::resource! {
 
         /// Whether all of these rules are ignored.
         is_always_shown: bool = false,
-        /// Whether every guest gets the step, all its other rules ignored (length of stay, lead time, channels, returning guests); it
+        /// Whether every guest gets the step, all its other rules ignored; it
         /// still has to be assigned. Default `false`.
         sent as bool;
     }

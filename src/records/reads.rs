@@ -36,6 +36,7 @@ fn of_stays() -> Vec<Operation> {
                     name, group or tag. `search` finds one across all sorts of things.",
             )
             .kept(basis(Kind::Property))
+            .may_lag()
             .pages(PageLimits { default: 50, max: 500 }, properties)
             .answering(|| list_of(Kind::Property)),
         page(
@@ -68,6 +69,7 @@ fn of_stays() -> Vec<Operation> {
                     day of check-in. Example: {\"query\": \"Lovelace\", \"status\": \"confirmed\"}",
             )
             .kept(basis(Kind::Reservation))
+            .may_lag()
             .pages(PageLimits { default: 20, max: 100 }, reservations)
             .answering(|| list_of(Kind::Reservation)),
         one(
@@ -314,6 +316,7 @@ fn declare(id: &'static str, path: &'static str, needs: Permission) -> Declarati
 fn page(declaration: Declaration, kind: Kind, default: u32, max: u32) -> Operation {
     declaration
         .kept(basis(kind))
+        .may_lag()
         .pages(PageLimits { default, max }, move |context, _: Nothing, page| listing::list(context, kind, &Filter::default(), page))
         .answering(move || list_of(kind))
 }
@@ -321,6 +324,7 @@ fn page(declaration: Declaration, kind: Kind, default: u32, max: u32) -> Operati
 fn all(declaration: Declaration, kind: Kind) -> Operation {
     declaration
         .kept(basis(kind))
+        .may_lag()
         .run(move |context, _: Nothing| -> Result<Vec<Record>> { stored::list_all(context, kind) })
         .answering(move || list_of(kind))
 }

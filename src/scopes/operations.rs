@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::access::Permission;
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Issue, Result};
+use engine::error::{Error, Issue, Reason, Result};
 use engine::field::Field;
 use engine::operation::{Basis, Declaration, Findings, Needs, Operation};
 use http::Method;
@@ -74,7 +74,7 @@ impl WhatTo {
     /// Steps alone are assigned to portals (spec: Entity scopes, 1 to 3).
     fn issue(&self) -> Option<Issue> {
         let is_fine = self.entity_type == EntityType::PrecheckStep || self.portal_settings_ids.is_empty();
-        (!is_fine).then(|| Issue::new(&["portalSettingsIds"], "cannot be assigned to portals"))
+        (!is_fine).then(|| Issue::new(&["portalSettingsIds"], Reason::rule("not_for_portals", "cannot be assigned to portals")))
     }
 }
 

@@ -96,7 +96,7 @@ pub(crate) fn operations() -> Vec<Operation> {
                 "translations",
                 "Create a text",
                 "Creates a guest-facing text and returns its `id`, to be linked where a field takes the id of a translation \
-                    (`textMlTextId`, `titleId` …). Other languages are machine-translated. Example: {\"sourceTable\": \
+                    (`textMlTextId`, `titleId` …). Example: {\"sourceTable\": \
                     \"precheck_question\", \"text\": \"Do you bring a pet?\"}",
             )
             .creates()

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use engine::context::Context;
-use engine::error::{Error, Issue, PathSegment, Result};
+use engine::error::{Error, Issue, PathSegment, Reason, Result};
 use engine::values;
 use uuid::Uuid;
 
@@ -250,14 +250,14 @@ pub(crate) fn wrong_links(context: &mut Context<'_, '_>, links: &[Link<'_>]) -> 
     let mut issues = Vec::new();
     for Link { path, id, source, field, is_kept } in links {
         let form = chapter(context, *source)?.form(field);
-        let message = if sources.get(id) != Some(source) {
-            format!("is not a {} translation", source.as_ref())
+        let reason = if sources.get(id) != Some(source) {
+            Reason::rule("other_source", format!("is not a {} translation", source.as_ref()))
         } else if !is_kept && lengths.get(id).is_some_and(|length| form.is_exceeded_by(*length)) {
-            format!("has a version of more than {} characters", form.longest)
+            Reason::rule("too_long_version", format!("has a version of more than {} characters", form.longest))
         } else {
             continue;
         };
-        issues.push(Issue { path: path.clone(), message });
+        issues.push(Issue::at(path.clone(), reason));
     }
     Ok(issues)
 }

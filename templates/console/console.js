@@ -12,9 +12,6 @@ addEventListener("keydown", event => {
   }
 });
 
-// What was refused is where the person is taken.
-document.querySelector("[data-focus]")?.focus();
-
 // A field is there while another has the value that it is for.
 const conditional = all("[data-when]");
 const update = () => conditional.forEach(field => {
@@ -46,6 +43,27 @@ all("[data-colour]").forEach(text => {
     text.dispatchEvent(new Event("change", { bubbles: true }));
   });
   text.before(picker);
+});
+
+// What is shown to be taken along is copied by a button.
+all("[data-copy]").forEach(field => {
+  const button = document.createElement("button");
+  const said = document.createElement("small");
+  button.type = "button";
+  button.className = "plain slim";
+  button.textContent = field.dataset.copy;
+  said.setAttribute("role", "status");
+  button.addEventListener("click", async () => {
+    field.select();
+    try {
+      await navigator.clipboard.writeText(field.value);
+    } catch {
+      // Without TLS there is no other way.
+      if (!document.execCommand("copy")) return;
+    }
+    said.textContent = " " + field.dataset.copied;
+  });
+  field.after(button, said);
 });
 
 // Nothing that was typed is left behind by mistake, and nothing is sent twice.

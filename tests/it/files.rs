@@ -22,7 +22,7 @@ const PDF: &[u8] = b"%PDF-1.7 a visa";
 const LIMIT: usize = 10 << 20;
 
 /// A part of a form: a field, the file's name where it has one, and the content.
-type Part<'p> = (&'p str, Option<&'p str>, &'p [u8]);
+pub type Part<'p> = (&'p str, Option<&'p str>, &'p [u8]);
 
 /// A directory of the test's own.
 fn directory() -> String {
@@ -47,7 +47,7 @@ fn form(parts: &[Part<'_>]) -> Vec<u8> {
     body
 }
 
-async fn send(app: &App, token: &str, step: Uuid, parts: &[Part<'_>]) -> Answer {
+pub async fn send(app: &App, token: &str, step: Uuid, parts: &[Part<'_>]) -> Answer {
     let request = app.http.post(format!("{}/guest/v1/stays/{token}/steps/{step}/files", app.base));
     Answer::of(request.header("content-type", "multipart/form-data; boundary=XX").body(form(parts))).await
 }

@@ -25,10 +25,11 @@ const CHAPTERS: [&[&str]; 14] = [
 const ABOVE: [&str; 6] = ["app", "guides", "server", "config", "commands", "main"];
 
 /// The modules of the engine, from below to above.
-const ENGINE: [&[&str]; 16] = [
+const ENGINE: [&[&str]; 17] = [
     &["error"],
     &["moment", "fold", "logging"],
     &["json", "clock", "ids", "processors", "erased", "background"],
+    &["traces"],
     &["format"],
     &["field"],
     &["access"],

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::support::node::Node;
 use crate::support::pgbouncer::PgBouncer;
 use crate::support::postgres;
 
@@ -11,34 +12,38 @@ async fn fresh_postgres() -> Option<String> {
 
 /// What `migrate` says where it fails, and that `serve` says the same.
 async fn refusal(database_url: &str) -> String {
-    let run = |command: &'static str| {
-        let database_url = database_url.to_owned();
-        async move {
-            let run = move || Command::new(env!("CARGO_BIN_EXE_vestibule")).args([command, "--database-url", &database_url]).output();
-            let output = tokio::task::spawn_blocking(run).await.unwrap().unwrap();
-            assert!(!output.status.success(), "{command} went on");
-            let said = String::from_utf8(output.stderr).unwrap();
-            said.lines().find(|line| line.starts_with("vestibule: ")).unwrap_or_else(|| panic!("{said}")).to_owned()
-        }
-    };
-    let said = run("migrate").await;
-    assert_eq!(run("serve").await, said);
+    let said = refusal_of("migrate", database_url).await;
+    assert_eq!(refusal_of("serve", database_url).await, said);
     said
 }
 
-async fn admits(database_url: &str) -> bool {
+async fn refusal_of(command: &'static str, database_url: &str) -> String {
     let database_url = database_url.to_owned();
-    let migrate = move || Command::new(env!("CARGO_BIN_EXE_vestibule")).args(["migrate", "--database-url", &database_url]).status();
+    let run = move || Command::new(env!("CARGO_BIN_EXE_vestibule")).args([command, "--database-url", &database_url]).output();
+    let output = tokio::task::spawn_blocking(run).await.unwrap().unwrap();
+    assert!(!output.status.success(), "{command} went on");
+    let said = String::from_utf8(output.stderr).unwrap();
+    said.lines().find(|line| line.starts_with("vestibule: ")).unwrap_or_else(|| panic!("{said}")).to_owned()
+}
+
+async fn admits(database_url: &str) -> bool {
+    admits_with(database_url, &[]).await
+}
+
+async fn admits_with(database_url: &str, flags: &[&str]) -> bool {
+    let (database_url, flags) = (database_url.to_owned(), flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>());
+    let migrate =
+        move || Command::new(env!("CARGO_BIN_EXE_vestibule")).args(["migrate", "--database-url", &database_url]).args(flags).status();
     tokio::task::spawn_blocking(migrate).await.unwrap().unwrap().success()
 }
 
 /// Brings a database to a version that is not known yet, by such a migration.
 pub async fn migrate_beyond(database_url: &str, sql: &'static str) {
     let (url, known) = (database_url.to_owned(), vestibule::migrations());
-    let beyond = move |runner: &refinery::Runner| {
+    let beyond = move |runner: &refinery_core::Runner| {
         let mut migrations = runner.get_migrations().clone();
-        migrations.push(refinery::Migration::unapplied("V999__later", sql).unwrap());
-        refinery::Runner::new(&migrations)
+        migrations.push(refinery_core::Migration::unapplied("V999__later", sql).unwrap());
+        refinery_core::Runner::new(&migrations)
     };
     let later = store::Migrations { sqlite: beyond(&known.sqlite), postgres: beyond(&known.postgres) };
     tokio::task::spawn_blocking(move || store::Store::open(&url, &later).map(drop)).await.unwrap().unwrap();
@@ -99,20 +104,38 @@ async fn a_server_that_takes_no_writes_is_told() {
     assert!(said.contains("does not allow writes"), "{said}");
 }
 
-/// A pooler that gives each transaction another connection is refused, however it chooses; one that works by session is not.
+/// A pooler that gives each transaction another connection is found out, however it chooses. Nothing is migrated through it; what has
+/// been migrated past it is served.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pooler_has_to_work_by_session() {
-    let Some(url) = fresh_postgres().await else { return };
-    for pool in ["pool_mode = transaction", "pool_mode = transaction\nserver_round_robin = 1", "pool_mode = transaction\nmin_pool_size = 5"]
-    {
-        let Some(pooler) = PgBouncer::before(&url, pool) else { return };
-        let said = refusal(&pooler.database_url).await;
-        assert!(said.contains("a pooler before it that works by transaction"), "{pool}: {said}");
-        // With connections in it that former starts have left.
-        let said = refusal(&pooler.database_url).await;
-        assert!(said.contains("a pooler before it that works by transaction"), "{pool}: {said}");
+async fn nothing_is_migrated_through_a_pooler_that_works_by_transaction() {
+    for pool in ["", "server_round_robin = 1", "min_pool_size = 5", "default_pool_size = 1"] {
+        let Some(url) = fresh_postgres().await else { return };
+        let Some(pooler) = PgBouncer::before(&url, &format!("pool_mode = transaction\n{pool}")) else { return };
+        // The second time with connections in it that the first has left.
+        for _ in 0..2 {
+            let said = refusal_of("migrate", &pooler.database_url).await;
+            assert!(
+                said.contains("a pooler before it that works by transaction") && said.contains("--database-direct-url"),
+                "{pool}: {said}"
+            );
+            let said = refusal_of("serve", &pooler.database_url).await;
+            assert!(said.contains("of an older version") && said.contains("vestibule migrate"), "{pool}: {said}");
+        }
+        assert!(!admits_with(&pooler.database_url, &["--database-direct-url", &pooler.database_url]).await, "that leads nowhere else");
+        assert!(admits_with(&pooler.database_url, &["--database-direct-url", &url]).await, "{pool}");
+        let node = Node::start(&pooler.database_url, &[]);
+        assert_eq!(node.api(&node.key().await).get("/portals").await.status, 200, "{pool}");
+        drop(node);
+        migrate_beyond(&url, "create table later (id integer)").await;
+        let said = refusal_of("serve", &pooler.database_url).await;
+        assert!(said.contains("of a newer version of this program") && said.contains("V999__later"), "{said}");
     }
-    let pooler = PgBouncer::before(&url, "pool_mode = statement").unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pooler_that_works_by_session_is_like_none_and_one_by_statement_is_refused() {
+    let Some(url) = fresh_postgres().await else { return };
+    let Some(pooler) = PgBouncer::before(&url, "pool_mode = statement") else { return };
     let said = refusal(&pooler.database_url).await;
     assert!(said.contains("statement pooling mode"), "{said}");
     let pooler = PgBouncer::before(&url, "pool_mode = session").unwrap();

@@ -7,11 +7,13 @@ use std::process::{Child, Command, Output, Stdio};
 use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both};
 
 /// Flags that hold a secret, by their variables.
-const SECRETS: [&str; 6] = [
+const SECRETS: [&str; 8] = [
+    "VESTIBULE_DATABASE_DIRECT_URL",
     "VESTIBULE_DATABASE_URL",
     "VESTIBULE_OIDC_CLIENT_SECRET",
     "VESTIBULE_PLATFORM_KEY",
     "VESTIBULE_REDIS_URL",
+    "VESTIBULE_REPLICA_URL",
     "VESTIBULE_STOCK_PHOTOS_KEY",
     "VESTIBULE_TRANSLATOR_KEY",
 ];

@@ -21,8 +21,7 @@ static END: Statement = Statement::new("select pg_terminate_backend(pg_backend_p
 
 async fn store() -> Option<Store> {
     let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
-    let table = refinery::Migration::unapplied("V1__thing", "create table thing (name text not null unique)").unwrap();
-    let runner = move || refinery::Runner::new(std::slice::from_ref(&table));
+    let runner = || Migrations::runner(&[("V1__thing", "create table thing (name text not null unique)")]);
     let migrations = Migrations { sqlite: runner(), postgres: runner() };
     Some(tokio::task::spawn_blocking(move || Store::open(&url, &migrations)).await.unwrap().unwrap())
 }

@@ -71,13 +71,22 @@ pub struct Delivery {
     /// How many of them were made before it was sent again: they are told, and count no more.
     #[serde(default)]
     earlier: usize,
+    /// The trace of what caused it, as W3C Trace Context writes it, where traces are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
 }
 
 impl Delivery {
     /// One that was not tried yet.
     #[must_use]
     pub const fn new(told: Told, occurred_at: Moment) -> Self {
-        Self { told, occurred_at, attempts: Vec::new(), earlier: 0 }
+        Self { told, occurred_at, attempts: Vec::new(), earlier: 0, trace: None }
+    }
+
+    /// As part of a trace.
+    #[must_use]
+    pub fn traced(self, trace: Option<String>) -> Self {
+        Self { trace, ..self }
     }
 
     /// Allows as many attempts as a new delivery has, on top of those made.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use engine::background::{Claiming, finish, keep_claiming};
 use engine::error::{Error, Result};
 use engine::moment::Moment;
+use engine::traces;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use metrics::Counter;
@@ -16,6 +17,7 @@ use strum::VariantNames as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use super::address::host_of;
@@ -167,7 +169,7 @@ impl Dispatcher {
         let settlement = match prepared {
             Prepared::Send(message) => {
                 let (id, target) = (message.id, message.target.clone());
-                let outcome = on_behalf_of(organization, self.send(message, &mut delivery, permit)).await?;
+                let outcome = on_behalf_of(organization, self.send(organization, message, &mut delivery, permit)).await?;
                 let host = target.address.as_ref().and_then(host_of).unwrap_or_default();
                 tell(&Attempted { organization, subscription, id, host }, &delivery, outcome);
                 self.settlement(outcome)
@@ -179,14 +181,17 @@ impl Dispatcher {
     }
 
     /// Makes one attempt and notes it in the delivery; what it came to.
-    async fn send(&self, message: Message, delivery: &mut Delivery, permit: &mut Permit) -> Result<AttemptOutcome> {
+    async fn send(&self, organization: Uuid, message: Message, delivery: &mut Delivery, permit: &mut Permit) -> Result<AttemptOutcome> {
         let means = &self.0.means;
         let (began, started) = (means.clock.now(), means.clock.elapsed());
-        let answer = self.0.sender.post(message, began).await?;
+        let span = traces::delivery(message.id, organization, delivery.trace.as_deref());
+        let trace = traces::of(&span);
+        let answer = self.0.sender.post(message, trace, began).instrument(span.clone()).await?;
         let took = means.clock.elapsed().saturating_sub(started);
         permit.release(Some(took));
         delivery.attempts.push(answer.attempt(Moment(began), took));
         let outcome = delivery.outcome(&answer, means.settings.retry_base, means.ids.fraction());
+        note(&span, delivery, outcome);
         attempts(outcome.into()).increment(1);
         Ok(outcome)
     }
@@ -236,6 +241,20 @@ impl Claiming for Dispatcher {
             () = self.0.means.due.notified() => {}
             () = self.0.limiter.freed() => {}
         }
+    }
+}
+
+/// Says in the span of an attempt what came of it.
+fn note(span: &Span, delivery: &Delivery, outcome: AttemptOutcome) {
+    if span.is_disabled() {
+        return;
+    }
+    span.record("vestibule.event", delivery.told.event.as_str()).record("vestibule.attempt", delivery.attempts.len());
+    if let Some(status) = delivery.attempts.last().and_then(|attempt| attempt.status_code) {
+        span.record("http.response.status_code", status);
+    }
+    if !matches!(outcome, AttemptOutcome::Delivered | AttemptOutcome::Pinged(Status::Delivered)) {
+        span.record("trace.failed", true);
     }
 }
 

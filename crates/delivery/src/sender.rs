@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::error::{Result, innermost};
+use engine::traces::TRACEPARENT;
 use http::HeaderName;
 use http::header::CONTENT_TYPE;
 use jiff::Timestamp;
@@ -74,14 +75,14 @@ impl Sender {
     }
 
     /// Makes one attempt. Only the status of the answer is read.
-    pub(super) async fn post(&self, message: Message, now: Timestamp) -> Result<Reply> {
+    pub(super) async fn post(&self, message: Message, trace: Option<String>, now: Timestamp) -> Result<Reply> {
         let Message { id, target, body } = message;
         let Some(address) = target.address.clone() else { return Ok(Reply::Private) };
         let (id, timestamp) = (id.to_string(), now.as_second());
         let signature = target.secrets.sign(&id, now, &body)?;
-        let sent = self
-            .client
-            .post(address)
+        let asked = self.client.post(address);
+        let sent = trace.into_iter().fold(asked, |asked, trace| asked.header(TRACEPARENT, trace));
+        let sent = sent
             .header(CONTENT_TYPE, "application/json")
             .header(WEBHOOK_ID, id)
             .header(WEBHOOK_TIMESTAMP, timestamp)

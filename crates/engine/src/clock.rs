@@ -5,6 +5,14 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+/// What the machine's wall clock shows, in nanoseconds since 1970: for what is told to those who watch it, and decides nothing.
+#[must_use]
+pub(crate) fn nanoseconds() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "this file reads the wall clock for all")]
+    let now = Timestamp::now();
+    u64::try_from(now.as_nanosecond()).unwrap_or(0)
+}
+
 /// The time, as the wall shows it and as it passes.
 #[derive(Clone)]
 pub struct Clock(Source);

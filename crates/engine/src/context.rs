@@ -254,6 +254,12 @@ impl<'c, 't> Context<'c, 't> {
         &self.system.kit.ids
     }
 
+    /// When an API key of the organization was last used, as far as this process knows and nobody has written down.
+    #[must_use]
+    pub fn last_use(&self, key: Uuid) -> Option<Timestamp> {
+        self.system.kit.uses.of(self.organization.id, key)
+    }
+
     /// The address guests and receivers see, without a slash at its end.
     #[must_use]
     pub fn public_url(&self) -> &str {

@@ -7,6 +7,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
+mod reason;
+
+pub use reason::Reason;
+
 /// A result whose error is an answer to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -106,14 +110,20 @@ impl From<usize> for PathSegment {
 pub struct Issue {
     /// From the body's root, or a query parameter's name.
     pub path: Vec<PathSegment>,
-    /// What is wrong with it.
-    pub message: String,
+    /// What is wrong with it; answered as the sentence that says so.
+    #[serde(rename = "message")]
+    pub reason: Reason,
 }
 
 impl Issue {
     /// An issue at a path of field names.
-    pub fn new(path: &[&str], message: impl Into<String>) -> Self {
-        Self { path: path.iter().map(|key| PathSegment::from(*key)).collect(), message: message.into() }
+    pub fn new(path: &[&str], reason: impl Into<Reason>) -> Self {
+        Self::at(path.iter().map(|key| PathSegment::from(*key)).collect(), reason)
+    }
+
+    /// An issue at a path.
+    pub fn at(path: Vec<PathSegment>, reason: impl Into<Reason>) -> Self {
+        Self { path, reason: reason.into() }
     }
 }
 
@@ -132,6 +142,8 @@ struct Inner {
     /// How many issues there are besides.
     more: usize,
     key: Option<&'static str>,
+    /// Whether another request with the same `Idempotency-Key` is under way.
+    is_in_flight: bool,
     /// For the log only.
     cause: Option<String>,
 }
@@ -139,12 +151,12 @@ struct Inner {
 impl Error {
     /// An error with a message of its own.
     pub fn new(kind: Kind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), issues: Vec::new(), more: 0, key: None, cause: None }))
+        Self(Box::new(Inner { kind, message: message.into(), issues: Vec::new(), more: 0, key: None, is_in_flight: false, cause: None }))
     }
 
     /// 400 for a single field.
-    pub fn invalid(path: &[&str], message: impl Into<String>) -> Self {
-        Self::issues(vec![Issue::new(path, message)])
+    pub fn invalid(path: &[&str], reason: impl Into<Reason>) -> Self {
+        Self::issues(vec![Issue::new(path, reason)])
     }
 
     /// 400 for all failing fields at once: the first hundred by name, the rest by their number.
@@ -172,6 +184,20 @@ impl Error {
     /// 409.
     pub fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Kind::Conflict, message)
+    }
+
+    /// 409 while another request with the same `Idempotency-Key` is under way.
+    #[must_use]
+    pub fn in_flight() -> Self {
+        let mut error = Self::conflict("A request with this Idempotency-Key is still in flight; wait and retry.");
+        error.0.is_in_flight = true;
+        error
+    }
+
+    /// Whether another request with the same `Idempotency-Key` is under way.
+    #[must_use]
+    pub fn is_in_flight(&self) -> bool {
+        self.0.is_in_flight
     }
 
     /// 410: what was asked for is kept no longer.
@@ -229,6 +255,18 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.0.kind
+    }
+
+    /// What is said of it as a whole, in English.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The failing fields that it names, and how many there are besides.
+    #[must_use]
+    pub fn failing(&self) -> (&[Issue], usize) {
+        (&self.0.issues, self.0.more)
     }
 
     /// What only the log should say.
@@ -314,8 +352,7 @@ mod tests {
 
     #[test]
     fn a_hundred_issues_are_named_and_the_rest_are_counted() {
-        let issues =
-            |count: usize| (0..count).map(|number| Issue { path: vec![number.into()], message: String::new() }).collect::<Vec<_>>();
+        let issues = |count: usize| (0..count).map(|number| Issue::at(vec![number.into()], "")).collect::<Vec<_>>();
         for (found, besides, named, more) in
             [(1, 0, 1, None), (100, 0, 100, None), (101, 0, 100, Some(1)), (100, 7, 100, Some(7)), (250, 7, 100, Some(157))]
         {

@@ -261,7 +261,7 @@ impl<T: Creatable> JsonSchema for Update<T> {
                 "expectedUpdatedAt": {
                     "type": ["string", "null"],
                     "format": "date-time",
-                    "description": "The `updatedAt` that this change was made against: 409, and nothing changes, when it is another by now. \
+                    "description": "The `updatedAt` that this was made against: 409 when it is another by now. \
                         Null or left out: the change overwrites whatever is there.",
                 },
             },

@@ -6,7 +6,7 @@
 //!
 //! The engine knows no chapter. What chapters need of their own travels in the [`kit`], found by its type.
 //!
-//! From below to above: error; moment, fold, logging; json, clock, ids, processors, erased, background; format; field; access;
+//! From below to above: error; moment, fold, logging; json, clock, ids, processors, erased, background; traces; format; field; access;
 //! kit; context; audit; operation; app; pipeline; summaries and surface; server; chapter. A module names only what is before it, which a
 //! test of the program reads (`tests/it/house.rs`).
 
@@ -34,12 +34,13 @@ pub mod server;
 pub mod summaries;
 pub mod surface;
 pub mod sweeping;
+pub mod traces;
 pub mod uploads;
 
 pub use store;
 
 /// The statements of the engine.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    let of_modules = [access::STATEMENTS, audit::STATEMENTS, context::STATEMENTS, erased::STATEMENTS, summaries::STATEMENTS].concat();
-    [of_modules, pipeline::statements()].concat()
+    let of_modules = [audit::STATEMENTS, context::STATEMENTS, erased::STATEMENTS, summaries::STATEMENTS].concat();
+    [access::statements(), of_modules, pipeline::statements()].concat()
 }

@@ -11,9 +11,13 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use tracing::{Level, Subscriber};
+use tracing_subscriber::filter::{Directive, LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 
 /// The variable that says what is logged.
 const VARIABLE: &str = "VESTIBULE_LOG";
@@ -40,20 +44,23 @@ pub struct Log(Queue);
 
 impl Log {
     /// Begins to log as `VESTIBULE_LOG` says, for people on a terminal, JSON otherwise. On standard error, so that standard
-    /// output stays for answers. A panic is logged like everything else.
-    pub fn begin() -> Result<Self, String> {
+    /// output stays for answers. A panic is logged like everything else. What is made of spans of the target `spans` is for `gathering`.
+    pub fn begin(spans: &'static str, gathering: Option<impl Layer<Registry> + Send + Sync>) -> Result<Self, String> {
         let filter = match env::var(VARIABLE) {
             Ok(text) => filter(&text)?,
             Err(VarError::NotPresent) => EnvFilter::new(LOGGED),
             Err(VarError::NotUnicode(_)) => return Err(format!("{VARIABLE} is not UTF-8")),
         };
+        let none: Directive = format!("{spans}=off").parse().map_err(|error| format!("{spans}: {error}"))?;
+        let filter = filter.add_directive(none);
         let queue = Queue::begin(io::stderr()).map_err(|error| format!("there can be no log: {error}"))?;
-        // What the subscriber had to say of a line that it cannot write would go to standard error, by a macro that panics.
-        let builder = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false).with_writer(queue.clone());
-        if io::stderr().is_terminal() {
-            builder.with_target(false).init();
-        } else {
-            builder.json().flatten_event(true).init();
+        match gathering {
+            // One filter for all, so that nobody is asked about a span that nobody wants.
+            None => tracing_subscriber::registry().with(filter).with(lines(queue.clone())).init(),
+            Some(gathering) => {
+                let gathering = gathering.with_filter(Targets::new().with_target(spans, Level::INFO));
+                tracing_subscriber::registry().with(gathering).with(lines(queue.clone()).with_filter(filter)).init();
+            }
         }
         std::panic::set_hook(Box::new(|panic| {
             let location = panic.location().map(tracing::field::display);
@@ -66,6 +73,13 @@ impl Log {
     pub fn say(&self, message: &str) {
         self.0.put(format!("{message}\n").as_bytes());
     }
+}
+
+/// Writes what is logged, a line each.
+fn lines<S: Subscriber + for<'l> LookupSpan<'l>>(queue: Queue) -> Box<dyn Layer<S> + Send + Sync> {
+    // What it had to say of a line that it cannot write would go to standard error, by a macro that panics.
+    let lines = fmt::layer().log_internal_errors(false).with_writer(queue);
+    if io::stderr().is_terminal() { lines.with_target(false).boxed() } else { lines.json().flatten_event(true).boxed() }
 }
 
 impl Drop for Log {

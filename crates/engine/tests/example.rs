@@ -111,14 +111,10 @@ fn app() -> &'static App {
     &APP
 }
 
-mod migrations {
-    refinery::embed_migrations!("tests/migrations");
-}
-
 /// The program, running, with a key that may do what it is asked for here.
 struct Program {
     service: Arc<Service>,
-    router: axum::Router,
+    interface: surface::Interface,
     _folder: tempfile::TempDir,
 }
 
@@ -126,7 +122,8 @@ impl Program {
     async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("notes.db").display());
-        let migrations = store::Migrations { sqlite: migrations::migrations::runner(), postgres: migrations::migrations::runner() };
+        let runner = || store::Migrations::runner(&[("V1__notes", include_str!("migrations/V1__notes.sql"))]);
+        let migrations = store::Migrations { sqlite: runner(), postgres: runner() };
         let store = Store::open(&url, &migrations).unwrap();
         let organization = Uuid::from_u128(1);
         let key = json!({ "name": "k", "permissions": [Permission::ViewTasks, Permission::ModifyTasks] });
@@ -157,8 +154,8 @@ impl Program {
             unsent: Arc::new(Unsent::new(1 << 20, Duration::ZERO)),
             background: Background::default(),
         });
-        let router = surface::router(&service, Metrics::install().unwrap(), &[], Others::default()).unwrap();
-        Self { service, router, _folder: folder }
+        let interface = surface::router(&service, Metrics::install().unwrap(), &[], Others::default()).unwrap();
+        Self { service, interface, _folder: folder }
     }
 
     async fn ask(&self, method: Method, token: &str, headers: &[(&str, &str)], body: Option<Value>) -> (Response<()>, Value) {
@@ -167,7 +164,7 @@ impl Program {
             request = request.header(*name, *value);
         }
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let (parts, body) = self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap().into_parts();
+        let (parts, body) = self.interface.clone().oneshot(request.body(body).unwrap()).await.unwrap().into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         (Response::from_parts(parts, ()), serde_json::from_slice(&bytes).unwrap_or_default())
     }

@@ -81,14 +81,12 @@ fn is_of_connection(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::InvalidInput
 }
 
-impl From<refinery::Error> for Error {
-    fn from(error: refinery::Error) -> Self {
-        use refinery::error::Kind;
+impl From<refinery_core::Error> for Error {
+    fn from(error: refinery_core::Error) -> Self {
+        use refinery_core::error::Kind;
         Self::Configuration(match error.kind() {
             // One that was applied, and is missing among those of this program; the other way round it is missing over there.
-            Kind::MissingVersion(migration) if migration.applied_on().is_some() => format!(
-                "it is of a newer version of this program, and its migration {migration} is not known to this one; run that version, or a newer one"
-            ),
+            Kind::MissingVersion(migration) if migration.applied_on().is_some() => of_a_newer_version(migration),
             Kind::Connection(doing, cause) => match cause.downcast_ref::<tokio_postgres::Error>() {
                 Some(cause) if cause.code().is_some_and(|state| RIGHTS.contains(state)) => {
                     format!("its role has to be allowed to create and to change tables in the schema it connects to ({})", told(cause))
@@ -99,6 +97,13 @@ impl From<refinery::Error> for Error {
             _ => format!("migration failed: {error}"),
         })
     }
+}
+
+/// What is said of a database with a migration that this program does not have.
+pub(crate) fn of_a_newer_version(migration: impl std::fmt::Display) -> String {
+    format!(
+        "it is of a newer version of this program, and its migration {migration} is not known to this one; run that version, or a newer one"
+    )
 }
 
 /// What a role hears that lacks a right, or has no schema in which it may look for tables.

@@ -28,6 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::{Instrument as _, Span, info_span};
 use uuid::Uuid;
 
 pub use effort::Effort;
@@ -44,6 +45,9 @@ pub const WAIT_LIMIT: Duration = Duration::from_millis(4_000);
 
 /// How long ordinary work may take in all, waiting included.
 pub const WORK_LIMIT: Duration = Duration::from_millis(4_800);
+
+/// The target of spans that say what the store does, and for whom; nothing else has it.
+pub const SPANS: &str = "vestibule::spans";
 
 /// An open database.
 #[derive(Clone)]
@@ -64,9 +68,38 @@ pub type Share = Option<Uuid>;
 /// The migrations of both databases, each with the same numbers.
 pub struct Migrations {
     /// Brings a SQLite file to the newest schema.
-    pub sqlite: refinery::Runner,
+    pub sqlite: refinery_core::Runner,
     /// Brings a PostgreSQL database to the newest schema.
-    pub postgres: refinery::Runner,
+    pub postgres: refinery_core::Runner,
+}
+
+impl Migrations {
+    /// What carries out these: names (`V7__deliveries`) and their SQL, built into the program. All together or none: one
+    /// fsync, and a database is never of a version between two releases.
+    ///
+    /// # Panics
+    ///
+    /// If a name is not of that form.
+    #[must_use]
+    pub fn runner(listed: &[(&str, &str)]) -> refinery_core::Runner {
+        let unapplied =
+            |&(name, sql): &(&str, &str)| refinery_core::Migration::unapplied(name, sql).expect("a migration is named V7__deliveries");
+        let migrations: Vec<_> = listed.iter().map(unapplied).collect();
+        refinery_core::Runner::new(&migrations).set_grouped(true)
+    }
+}
+
+/// How a PostgreSQL database is opened.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Connections at the most.
+    pub connections: Option<usize>,
+    /// The server itself, for migrating, where there is a pooler before it.
+    pub direct: Option<String>,
+    /// Servers that follow it, for reads that say themselves whether what they find is current.
+    pub replicas: Vec<String>,
+    /// Refuse what cannot be migrated from here. Otherwise it is enough that somebody else has done so.
+    pub is_to_migrate: bool,
 }
 
 /// The header of SQLite's index of the write-ahead log, first copy: it changes with every commit of every process.
@@ -100,14 +133,17 @@ pub struct Waited {
 impl Store {
     /// Opens `sqlite:PATH` or `postgres://…`, after bringing its schema up to date. Blocks.
     pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
-        Self::open_with(url, migrations, None)
+        Self::open_with(url, migrations, &Options::default())
     }
 
-    /// The same, with so many connections to PostgreSQL at the most.
-    pub fn open_with(url: &str, migrations: &Migrations, connections: Option<usize>) -> Result<Self> {
+    /// The same, in a way of PostgreSQL's.
+    pub fn open_with(url: &str, migrations: &Migrations, options: &Options) -> Result<Self> {
         let backend = match location(url)? {
+            Location::Sqlite(_) if !options.replicas.is_empty() => {
+                return Err(Error::Configuration("replicas are PostgreSQL's; a SQLite database has none".into()));
+            }
             Location::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, &migrations.sqlite)?),
-            Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres, connections)?),
+            Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres, options)?),
         };
         Ok(Self { backend, heaviest: Arc::default() })
     }
@@ -119,11 +155,33 @@ impl Store {
 
     /// [`Store::read`] as part of a share: of the connections, one share gets no more than leaves some to the others.
     pub async fn read_for<T: Send + 'static, E: WorkError>(&self, share: Share, work: impl Work<T, E>) -> Result<T, E> {
-        let work = self.heaviest.of(work);
+        let span = info_span!(target: SPANS, "read from the database");
+        let work = self.heaviest.of(within(span.clone(), work));
+        let read = async {
+            match &self.backend {
+                Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
+                Backend::Postgres(postgres) => postgres.read(share, WORK_LIMIT, work).await,
+            }
+        };
+        read.instrument(span).await
+    }
+
+    /// Whether there are servers besides that may be read from.
+    #[must_use]
+    pub fn has_replicas(&self) -> bool {
         match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
-            Backend::Postgres(postgres) => postgres.read(share, WORK_LIMIT, work).await,
+            Backend::Sqlite(_) => false,
+            Backend::Postgres(postgres) => postgres.has_replicas(),
         }
+    }
+
+    /// Runs `work` in a read-only transaction on a server that may be behind, which it has to find out; none where no answer
+    /// can be had of one in time.
+    pub async fn read_from_replica<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Option<Result<T, E>> {
+        let Backend::Postgres(postgres) = &self.backend else { return None };
+        let span = info_span!(target: SPANS, "read from a replica");
+        let work = self.heaviest.of(within(span.clone(), work));
+        postgres.read_from_replica(work).instrument(span).await
     }
 
     /// Runs `work` in a transaction that is durable when this returns `Ok`, and undone when `work` returns `Err`.
@@ -138,11 +196,15 @@ impl Store {
 
     /// [`Store::write_within`] as part of a share: shares take turns.
     pub async fn write_for<T: Send + 'static, E: WorkError>(&self, share: Share, limit: Duration, work: impl Work<T, E>) -> Result<T, E> {
-        let work = self.heaviest.of(work);
-        match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
-            Backend::Postgres(postgres) => postgres.write(share, limit, work).await,
-        }
+        let span = info_span!(target: SPANS, "write to the database");
+        let work = self.heaviest.of(within(span.clone(), work));
+        let written = async {
+            match &self.backend {
+                Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
+                Backend::Postgres(postgres) => postgres.write(share, limit, work).await,
+            }
+        };
+        written.instrument(span).await
     }
 
     /// Whether this process is the only one on the database: true for SQLite.
@@ -203,6 +265,16 @@ impl Store {
             Backend::Postgres(postgres) => postgres.given_up(),
         }
     }
+}
+
+/// Work as part of a span, on whichever thread it is done.
+fn within<T, E>(span: Span, work: impl Work<T, E>) -> impl Work<T, E> {
+    move |transaction: &mut Transaction<'_>| span.in_scope(|| work(transaction))
+}
+
+/// A statement, as it is written: what it is run with is nobody's business.
+fn spanned(statement: &Statement) -> Span {
+    info_span!(target: SPANS, "statement", trace.kind = "client", db.query.text = statement.text())
 }
 
 /// Holds a database for this process, as long as it lives.
@@ -311,6 +383,7 @@ impl<'a> Transaction<'a> {
 
     /// All rows of a query.
     pub fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
+        let _span = spanned(statement).entered();
         self.effort.statements += 1;
         let rows = match &mut self.handle {
             Handle::Sqlite(connection) => sqlite::rows(connection, statement, params, &mut self.effort),
@@ -327,6 +400,7 @@ impl<'a> Transaction<'a> {
 
     /// Runs a change; the number of rows it touched.
     pub fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
+        let _span = spanned(statement).entered();
         self.effort.statements += 1;
         match &mut self.handle {
             Handle::Sqlite(connection) => sqlite::execute(connection, statement, params, &mut self.effort),
@@ -338,6 +412,7 @@ impl<'a> Transaction<'a> {
     /// number of rows it touched. For many rows that is far less than as many statements. The first value, which says whose they are,
     /// is the same in all, and no two rows may be in conflict with one another.
     pub fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
+        let _span = spanned(statement).entered();
         let mut touched = 0;
         for rows in rows.chunks(many::ROWS) {
             self.effort.statements += 1;
@@ -351,6 +426,7 @@ impl<'a> Transaction<'a> {
 
     /// [`Transaction::execute_many`] of a statement that tells of each row it touches, `… returning …`: these, in any order.
     pub fn rows_of_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Row>> {
+        let _span = spanned(statement).entered();
         let mut touched = Vec::new();
         for rows in rows.chunks(many::ROWS) {
             self.effort.statements += 1;
@@ -370,6 +446,7 @@ impl<'a> Transaction<'a> {
     /// Runs a change of which nobody asks how many rows it touched. On PostgreSQL it is sent along with the next statement, and
     /// what is wrong with it is told by that one, or at the end.
     pub fn execute_along(&mut self, statement: &'static Statement, params: Vec<Value>) -> Result<()> {
+        let _span = spanned(statement).entered();
         self.effort.statements += 1;
         match &mut self.handle {
             Handle::Sqlite(connection) => sqlite::execute(connection, statement, &params, &mut self.effort).map(drop),
@@ -395,6 +472,7 @@ impl<'a> Transaction<'a> {
         match &mut self.handle {
             Handle::Sqlite(_) => self.rows(statement, params).map(Some),
             Handle::Postgres(connection) => {
+                let _span = spanned(statement).entered();
                 self.effort.statements += 1;
                 let rows = connection.rows_under_lock(key, statement, params)?;
                 self.effort.rows += rows.as_ref().map_or(0, Vec::len) as u64;

@@ -16,8 +16,10 @@ mod link;
 mod migrating;
 mod pool;
 mod pooler;
+mod replicas;
 mod servers;
 pub(crate) mod spread;
+mod statements;
 mod together;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,35 +29,31 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
+use tokio_postgres::config::TargetSessionAttrs;
 
 use self::connection::{COMMIT, Connection};
 use self::link::{Connector, Failure};
 use self::pool::Pool;
+use self::pooler::Pooling;
+use self::replicas::Replicas;
+use self::statements::Catalogue;
 use self::together::{Turn, Write, commit_together};
 use crate::error::{Error, Result};
 use crate::job::{self, Progress, Work, WorkError};
 use crate::queue::Queue;
 use crate::shares::Shares;
-use crate::{Handle, Load, Share, Transaction, WAIT_LIMIT, Waited};
+use crate::{Handle, Load, Options, Share, Transaction, WAIT_LIMIT, Waited};
 
 /// Connections kept a core: enough that a commit's wait for the disk leaves no core idle.
 const CONNECTIONS_A_CORE: usize = 8;
 /// Connections at the most. Each that is in use has a blocking thread, of which there are 512 for everything in the process.
 const CONNECTIONS: usize = 256;
+/// The same to a replica.
+const CONNECTIONS_TO_A_REPLICA: usize = 64;
 /// Of these, the one that look-ups have. No other work waits for it, and none is in its way.
 const LOOKERS: usize = 1;
 /// That one, and one for everything else.
 const LEAST_CONNECTIONS: usize = LOOKERS + 1;
-/// A statement that waits longer than a caller does is stopped. A transaction whose client is no longer heard of, and which
-/// may hold the lock of an organization, is ended.
-const SESSION: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set idle_in_transaction_session_timeout = '10s'";
-/// The same for look-ups. The server is to plan each once, rather than anew for every number of keys.
-const LOOKING: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
-/// The same where organizations are on several servers: which of them is asked is decided by the keys.
-const LOOKING_FAR: &str = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
-/// One snapshot for all the reads of an operation; the locked organization row orders the writes.
-const BEGIN_READING: &str = "begin isolation level repeatable read read only";
-
 #[derive(Clone)]
 pub(crate) struct Postgres(Arc<Inner>);
 
@@ -63,6 +61,8 @@ struct Inner {
     pool: Arc<Pool>,
     /// For look-ups.
     looks: Arc<Pool>,
+    /// For reads that say themselves whether they are current.
+    replicas: Replicas,
     shares: Shares,
     /// Writes of shares, each of which has one transaction at a time: another would wait for its lock.
     writes: Queue<Write>,
@@ -74,21 +74,18 @@ struct Inner {
 }
 
 impl Postgres {
-    pub(crate) fn open(url: &str, migrations: &refinery::Runner, connections: Option<usize>) -> Result<Self> {
-        let connector = Arc::new(Connector::new(url)?);
-        let unusable = |failure: Failure| Error::Configuration(failure.to_string());
-        let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
-        pooler::refuse_pooling_by_transaction(&connector, &mut link)?;
-        migrating::migrate(&mut link, migrations)?;
-        let is_spread = spread::is_spread(&mut link, Instant::now() + WAIT_LIMIT)?;
-        link.close();
+    pub(crate) fn open(url: &str, migrations: &refinery_core::Runner, options: &Options) -> Result<Self> {
+        let connector = Arc::new(Connector::new(url, TargetSessionAttrs::ReadWrite)?);
+        let (pooling, is_spread) = bring_up(&connector, migrations, options)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let size = connections.unwrap_or(CONNECTIONS_A_CORE * cores).clamp(LEAST_CONNECTIONS, CONNECTIONS);
+        let size = options.connections.unwrap_or(CONNECTIONS_A_CORE * cores).clamp(LEAST_CONNECTIONS, CONNECTIONS);
         let for_work = size - LOOKERS;
-        let pool = |session| Arc::new(Pool::new(connector.clone(), session, is_spread));
+        let catalogue = Arc::new(Catalogue::default());
+        let pool = |session| Arc::new(Pool::new(connector.clone(), pooling, session, catalogue.clone(), is_spread));
         Ok(Self(Arc::new(Inner {
-            pool: pool(SESSION),
-            looks: pool(if is_spread { LOOKING_FAR } else { LOOKING }),
+            pool: pool(pooling.session()),
+            looks: pool(pooling.session_for_looks(is_spread)),
+            replicas: Replicas::at(&options.replicas, for_work.min(CONNECTIONS_TO_A_REPLICA), &catalogue)?,
             // Half of them, so that who reads a lot leaves some to the others.
             shares: Shares::new(for_work.div_ceil(2)),
             writes: Queue::new(1),
@@ -111,8 +108,8 @@ impl Postgres {
                 // Nobody waits for it, and so nothing of it is done.
                 Ok(connection) if !begun.begin() => return postgres.0.pool.take_back(connection, true),
                 Ok(mut connection) => {
-                    connection.ready(Some(BEGIN_READING), true, asked + WAIT_LIMIT, asked + limit);
-                    postgres.0.read_on(connection, work)
+                    connection.ready(Some(postgres.0.pool.pooling.begin_reading()), true, asked + WAIT_LIMIT, asked + limit);
+                    read_on(&postgres.0.pool, connection, work).0
                 }
                 Err(error) => Ok(Err(E::from(error))),
             };
@@ -121,6 +118,14 @@ impl Postgres {
             drop(sender.send(outcome));
         });
         job::answer(asked, limit, true, progress, receiver).await
+    }
+
+    pub(crate) fn has_replicas(&self) -> bool {
+        !self.0.replicas.is_empty()
+    }
+
+    pub(crate) async fn read_from_replica<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Option<Result<T, E>> {
+        self.0.replicas.read(work).await
     }
 
     pub(crate) async fn write<T: Send + 'static, E: WorkError>(
@@ -176,9 +181,11 @@ impl Postgres {
             Ok(connection) => connection,
             Err(error) => return Ok(Err(error.into())),
         };
-        connection.ready(None, true, until, until);
+        let begin = connection.pooling.begin_looking();
+        connection.ready(begin, true, until, until);
         let found = catch_unwind(AssertUnwindSafe(|| find(&mut Transaction::new(Handle::Postgres(&mut connection), true))));
-        self.0.looks.take_back(connection, found.is_ok());
+        let is_outside = found.is_ok() && (begin.is_none() || !connection.has_spoken() || connection.say_and_go(COMMIT).is_ok());
+        self.0.looks.take_back(connection, is_outside);
         found
     }
 
@@ -215,30 +222,64 @@ impl Postgres {
     }
 }
 
+/// Has the schema be of this program's version, and finds out how connections are shared on the way to the server, and whether
+/// the rows of shares are on several of them.
+fn bring_up(connector: &Connector, migrations: &refinery_core::Runner, options: &Options) -> Result<(Pooling, bool)> {
+    let unusable = |failure: Failure| Error::Configuration(failure.to_string());
+    let connect = |connector: &Connector| connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable);
+    let mut link = connect(connector)?;
+    let pooling = pooler::between(connector, &mut link)?;
+    match &options.direct {
+        Some(url) => {
+            let past = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
+            let mut direct = connect(&past)?;
+            if pooler::between(&past, &mut direct)? == Pooling::ByTransaction {
+                return Err(Error::Configuration("there is a pooler before the address that is to lead to the server itself".into()));
+            }
+            migrating::migrate(&mut direct, migrations)?;
+            direct.close();
+        }
+        None if pooling == Pooling::BySession => migrating::migrate(&mut link, migrations)?,
+        None if options.is_to_migrate => return Err(Error::Configuration(migrating::PAST_THE_POOLER.into())),
+        None => migrating::assert_done(&mut link, migrations)?,
+    }
+    let is_spread = spread::is_spread(&mut link, Instant::now() + WAIT_LIMIT).map_err(unusable)?;
+    link.close();
+    if pooling == Pooling::ByTransaction {
+        tracing::info!("there is a pooler before the database that works by transaction: statements are sent whole each time");
+    }
+    Ok((pooling, is_spread))
+}
+
 impl Inner {
     fn note_wait(&self, asked: Instant) {
         self.waits.fetch_add(1, Ordering::Relaxed);
         self.waited_micros.fetch_add(u64::try_from(asked.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
+}
 
-    /// Reads, and ends the transaction in which that was done.
-    fn read_on<T, E: WorkError>(&self, mut connection: Connection, work: impl Work<T, E>) -> Result<Result<T, E>, job::Panic> {
-        let mut outcome = job::guarded(work, &mut Transaction::new(Handle::Postgres(&mut connection), true));
-        let is_outside = match &outcome {
-            // What has panicked may be anywhere.
-            Err(_) => false,
-            // Who asks nothing asks whether anybody is there.
-            Ok(Ok(_)) if !connection.has_spoken() => {
-                let heard = connection.say(COMMIT);
-                let is_heard = heard.is_ok();
-                outcome = outcome.map(|value| value.and_then(|value| heard.map(|()| value).map_err(E::from)));
-                is_heard
-            }
-            Ok(_) if !connection.has_spoken() => true,
-            // What a read has seen is as true if its end is not heard of.
-            Ok(_) => connection.say_and_go(COMMIT).is_ok(),
-        };
-        self.pool.take_back(connection, is_outside);
-        outcome
-    }
+/// Reads, and ends the transaction in which that was done; and why the connection is of no more use, where it is lost.
+fn read_on<T, E: WorkError>(
+    pool: &Pool,
+    mut connection: Connection,
+    work: impl Work<T, E>,
+) -> (Result<Result<T, E>, job::Panic>, Option<Failure>) {
+    let mut outcome = job::guarded(work, &mut Transaction::new(Handle::Postgres(&mut connection), true));
+    let is_outside = match &outcome {
+        // What has panicked may be anywhere.
+        Err(_) => false,
+        // Who asks nothing asks whether anybody is there.
+        Ok(Ok(_)) if !connection.has_spoken() => {
+            let heard = connection.say(COMMIT);
+            let is_heard = heard.is_ok();
+            outcome = outcome.map(|value| value.and_then(|value| heard.map(|()| value).map_err(E::from)));
+            is_heard
+        }
+        Ok(_) if !connection.has_spoken() => true,
+        // What a read has seen is as true if its end is not heard of.
+        Ok(_) => connection.say_and_go(COMMIT).is_ok(),
+    };
+    let lost = connection.link.is_lost().then_some(Failure::Lost);
+    pool.take_back(connection, is_outside);
+    (outcome, lost)
 }

@@ -63,7 +63,7 @@ type Read = Box<dyn FnOnce(&Connection, &Files) + Send>;
 type Write = Box<dyn FnOnce(&Connection) -> Ran + Send>;
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path, migrations: &refinery::Runner) -> Result<Self> {
+    pub(crate) fn open(path: &Path, migrations: &refinery_core::Runner) -> Result<Self> {
         make_private(path)?;
         let path = &real(path)?;
         let mut connection = connect(path, false)?;

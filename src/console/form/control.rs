@@ -7,6 +7,7 @@ use askama::Template;
 use super::fill::{here, is_plain_switch, rows};
 use super::spec::{Kind, Spec};
 use crate::console::labels;
+use crate::console::screens::way;
 use crate::console::visit::{Fields, Visit, first};
 use crate::console::words::Words;
 use crate::guest::markdown_to_html;
@@ -168,7 +169,7 @@ impl Showing<'_> {
         }
         let has_box =
             matches!(spec.kind, Kind::Switch) && is_plain_switch(spec) || matches!(spec.kind, Kind::Choices(_) | Kind::References(_));
-        let text = self.texts.get(name).map(|id| (self.visit.address(&format!("/translations/{id}")), words.forms.other_languages));
+        let text = self.texts.get(name).and_then(|id| Some((way(self.visit, "/translations/{id}", id)?, words.forms.other_languages)));
         Control {
             name: name.to_owned(),
             id: format!("f-{}", name.replace('.', "-")),

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::assign::{Entity, Use};
+use super::audit::Changed;
 use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
 use super::frame::{Done, Frame};
 use super::paging::Paging;
@@ -31,14 +32,15 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPortalManuals"),
     pages: &[
         Page::get("getManualsScreen", "/manuals", list),
-        Page::get("getNewManualScreen", "/manuals/new", new),
-        Page::post("createManualOnScreen", "/manuals/new", create),
-        Page::get("getManualScreen", "/manuals/{id}", show),
-        Page::post("updateManualOnScreen", "/manuals/{id}", save),
-        Page::get("getManualIconScreen", "/manuals/{id}/icon", icons),
-        Page::post("updateManualIconOnScreen", "/manuals/{id}/icon", choose_icon),
-        Page::get("getVisibilityScreen", "/manuals/{id}/visibility", visibility::show),
-        Page::post("updateVisibilityOnScreen", "/manuals/{id}/visibility", visibility::save),
+        Page::get("getNewManualScreen", "/manuals/new", new).needing(&["createPortalManual"]),
+        Page::post("createManualOnScreen", "/manuals/new", create).needing(&["createPortalManual"]),
+        Page::get("getManualScreen", "/manuals/{id}", show).needing(&["getPortalManual"]),
+        Page::post("updateManualOnScreen", "/manuals/{id}", save).needing(&["getPortalManual", "updatePortalManual"]),
+        Page::get("getManualIconScreen", "/manuals/{id}/icon", icons).needing(&["getPortalManual", "searchCoverIcons"]),
+        Page::post("updateManualIconOnScreen", "/manuals/{id}/icon", choose_icon).needing(&["getPortalManual", "updatePortalManual"]),
+        Page::get("getVisibilityScreen", "/manuals/{id}/visibility", visibility::show).needing(&["getPortalManual"]),
+        Page::post("updateVisibilityOnScreen", "/manuals/{id}/visibility", visibility::save)
+            .needing(&["getPortalManual", "updatePortalManual"]),
         Page::post("renderOnScreen", "/rendered", rendered),
     ],
 };
@@ -142,6 +144,7 @@ struct Shown<'v> {
     when: Option<(String, String)>,
     /// The icon on its cover, and where another is looked for.
     icon: Option<(String, String)>,
+    changed: Option<Changed>,
 }
 
 async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
@@ -149,14 +152,15 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
     let text = |stored: &Stored, field: &str| stored.value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let title = stored.map_or_else(|| visit.words.manuals.new.to_owned(), |stored| text(stored, "nickname"));
     let frame = Frame::new(visit, title).below(visit, visit.words.manuals.manuals, "/manuals");
-    let (mut used, mut when, mut cover) = (None, None, None);
+    let (mut used, mut when, mut cover, mut changed) = (None, None, None, None);
     if let Some(stored) = stored {
         used = Use::of(visit, Entity::Manual, stored.id).await;
+        changed = Changed::of(visit, stored.id).await;
         let rules = stored.value.get("visibilityRules").and_then(Value::as_array).cloned().unwrap_or_default();
         when = Some((sentence::said(&rules, visit), visit.address(&format!("/manuals/{}/visibility", stored.id))));
         cover = Some((icon(&text(stored, "iconName")), visit.address(&format!("/manuals/{}/icon", stored.id))));
     }
-    reply::of(visit, status, &Shown { frame, form, used, when, icon: cover })
+    reply::of(visit, status, &Shown { frame, form, used, when, icon: cover, changed })
 }
 
 fn new(visit: &Visit) -> Answering<'_> {

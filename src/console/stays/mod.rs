@@ -28,9 +28,9 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST),
     pages: &[
         Page::get("getStaysScreen", "/stays", list),
-        Page::get("getStayScreen", "/stays/{id}", one::show),
-        Page::post("previewStayOnScreen", "/stays/{id}/preview", one::preview),
-        Page::get("getWhyScreen", "/stays/{id}/why", why::show),
+        Page::get("getStayScreen", "/stays/{id}", one::show).needing(&["getReservation", "getPrecheckinSubmission", "explainGuestView"]),
+        Page::post("previewStayOnScreen", "/stays/{id}/preview", one::preview).needing(&["getReservation", "createPortalPreview"]),
+        Page::get("getWhyScreen", "/stays/{id}/why", why::show).needing(&["getPrecheckinSubmission", "explainGuestView"]),
     ],
 };
 
@@ -140,9 +140,6 @@ fn list(visit: &Visit) -> Answering<'_> {
             status: words.stays.standing(&stay.status),
             way: visit.address(&format!("/stays/{}", stay.id)),
         };
-        let issue = |refusal: super::refusal::Refusal| {
-            refusal.issues.first().map_or(refusal.message, |issue| format!("{}: {}", issue.path.join("."), issue.message))
-        };
         let page = List {
             frame: Frame::new(visit, words.stays.stays),
             path: visit.address(SCREEN.path),
@@ -154,7 +151,7 @@ fn list(visit: &Visit) -> Answering<'_> {
             to,
             flat,
             is_near,
-            problem: problem.map(issue),
+            problem: problem.map(|refusal| refusal.sentences(visit).join(" ")),
         };
         let status = if page.problem.is_some() { 400 } else { 200 };
         Ok(reply::of(visit, status, &page))

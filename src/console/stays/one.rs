@@ -3,16 +3,18 @@
 use askama::Template;
 use serde::Deserialize;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::super::audit::Changed;
 use super::super::flats;
 use super::super::frame::Frame;
 use super::super::preview::{self, Preview};
+use super::super::refusal::Refusal;
 use super::super::reply;
 use super::super::screens::Answering;
 use super::super::submissions::Submission;
 use super::super::visit::Visit;
-use super::super::when;
+use super::super::when::{self, When};
 use super::why::{self, Explanation};
 use super::{SCREEN, Stay};
 use crate::words::{fill, own_name};
@@ -20,6 +22,18 @@ use crate::words::{fill, own_name};
 #[derive(Debug, Deserialize)]
 struct Link {
     url: String,
+}
+
+/// Messages that are shown: as many as a stay has.
+const MESSAGES: usize = 200;
+const READ_MESSAGES: &str = "listReservationMessages";
+
+/// What the guest wrote, as it is answered.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message {
+    text: String,
+    created_at: String,
 }
 
 /// A line of what is known.
@@ -47,6 +61,14 @@ struct Shown<'v> {
     at_hint: String,
     link: Option<String>,
     changed: Option<Changed>,
+    /// What the guest wrote and when, the newest first.
+    messages: Vec<(String, When)>,
+}
+
+/// What the guest wrote, the newest first.
+async fn messages(visit: &Visit, id: Uuid) -> Result<Vec<(String, When)>, Refusal> {
+    let written: Vec<Message> = visit.get(READ_MESSAGES, json!({ "id": id, "limit": MESSAGES })).await?;
+    Ok(written.into_iter().rev().map(|message| (message.text, when::moment(visit, &message.created_at))).collect())
 }
 
 fn facts(visit: &Visit, stay: &Stay, flat: Option<&str>) -> Vec<Fact> {
@@ -101,6 +123,7 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
             at_hint: fill(words.at_hint, &[("zone", zone.iana_name().unwrap_or("UTC"))]),
             link: link.map(|link| link.url),
             changed: Changed::of(visit, id).await,
+            messages: messages(visit, id).await?,
         };
         Ok(reply::of(visit, 200, &page))
     })

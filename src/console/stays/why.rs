@@ -143,7 +143,7 @@ fn row(visit: &Visit, kind: Kind, item: &Item, portal: Option<Uuid>) -> Row {
     let own = way(visit, &format!("/{}/{{id}}", kind.word()), &id).map(|way| (words.open_it, way));
     let is_of_portal = matches!(item.reason.key.as_str(), "precheckin_disabled");
     let of_portal = portal.filter(|_| is_of_portal).and_then(|id| way(visit, "/portals/{id}", &id.to_string()));
-    let is_assigned = visit.may("listEntityScopes") && item.reason.key != "cancelled";
+    let is_assigned = own.is_some() && visit.may("listEntityScopes") && item.reason.key != "cancelled";
     let assignments = is_assigned.then(|| (words.open_assignments, visit.address(&format!("/assignments/{}/{id}", kind.word()))));
     Row {
         name: item.nickname.clone(),

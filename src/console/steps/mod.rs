@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use self::sentence::{Counts, Rules};
 use super::assign::{Entity, Use};
+use super::audit::Changed;
 use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
 use super::frame::{Done, Frame};
 use super::labels;
@@ -35,13 +36,13 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPrecheckSteps"),
     pages: &[
         Page::get("getStepsScreen", "/steps", list),
-        Page::post("moveStepOnScreen", "/steps", move_one),
-        Page::get("getNewStepScreen", "/steps/new", new),
-        Page::post("createStepOnScreen", "/steps/new", create),
-        Page::get("getStepScreen", "/steps/{id}", show),
-        Page::post("updateStepOnScreen", "/steps/{id}", save),
-        Page::get("getQuestionsScreen", "/steps/{id}/questions", questions::show),
-        Page::post("updateQuestionsOnScreen", "/steps/{id}/questions", questions::save),
+        Page::post("moveStepOnScreen", "/steps", move_one).needing(&["listPortals", "listPrecheckSteps", "updatePrecheckStep"]),
+        Page::get("getNewStepScreen", "/steps/new", new).needing(&["createPrecheckStep"]),
+        Page::post("createStepOnScreen", "/steps/new", create).needing(&["createPrecheckStep"]),
+        Page::get("getStepScreen", "/steps/{id}", show).needing(&["getPrecheckStep"]),
+        Page::post("updateStepOnScreen", "/steps/{id}", save).needing(&["getPrecheckStep", "updatePrecheckStep"]),
+        Page::get("getQuestionsScreen", "/steps/{id}/questions", questions::show).needing(&["getPrecheckStep"]),
+        Page::post("updateQuestionsOnScreen", "/steps/{id}/questions", questions::save).needing(&["getPrecheckStep", "updatePrecheckStep"]),
     ],
 };
 
@@ -316,6 +317,7 @@ struct Shown<'v> {
     who: Option<String>,
     /// Where its questions are, and how many there are.
     questions: Option<(String, usize)>,
+    changed: Option<Changed>,
 }
 
 async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
@@ -323,8 +325,9 @@ async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Re
     let text = |stored: &Stored, field: &str| stored.value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let title = stored.map_or_else(|| visit.words.steps.new.to_owned(), |stored| text(stored, "nickname"));
     let frame = Frame::new(visit, title).below(visit, visit.words.steps.steps, "/steps");
-    let (mut used, mut who, mut questions) = (None, None, None);
+    let (mut used, mut who, mut questions, mut changed) = (None, None, None, None);
     if let Some(stored) = stored {
+        changed = Changed::of(visit, stored.id).await;
         used = Use::of(visit, Entity::Step, stored.id).await;
         who = Rules::deserialize(Value::Object(stored.value.clone())).ok().map(|rules| rules.said(visit.words));
         if text(stored, "stepType") == "additional_questions" {
@@ -332,7 +335,7 @@ async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Re
             questions = Some((visit.address(&format!("/steps/{}/questions", stored.id)), count));
         }
     }
-    reply::of(visit, status, &Shown { frame, form, used, who, questions })
+    reply::of(visit, status, &Shown { frame, form, used, who, questions, changed })
 }
 
 fn new(visit: &Visit) -> Answering<'_> {

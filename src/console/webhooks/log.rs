@@ -59,6 +59,7 @@ struct Shown<'v> {
     frame: Frame<'v>,
     one: Subscription,
     standing: (&'static str, &'static str),
+    owner: String,
     reason: Option<&'static str>,
     last: Option<When>,
     made: When,
@@ -99,6 +100,7 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
         let page = Shown {
             frame: Frame::new(visit, one.target_url.clone()).below(visit, words.webhooks, SCREEN.path),
             standing: one.standing(visit),
+            owner: one.owner(visit),
             reason: one.disabled_reason.as_deref().map(|reason| words.disabled_for(reason)),
             last: when::maybe(visit, one.last_delivered_at.as_deref()),
             made: when::moment(visit, &one.created_at),
@@ -146,6 +148,7 @@ pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
 #[template(path = "console/webhook-delete.html")]
 struct Ask<'v> {
     frame: Frame<'v>,
+    owner: String,
     one: Subscription,
     action: String,
     back: String,
@@ -160,6 +163,7 @@ pub(super) fn ask_to_delete(visit: &Visit) -> Answering<'_> {
             frame: frame.below(visit, one.target_url.clone(), &one.path()),
             action: visit.address(&format!("{}/delete", one.path())),
             back: visit.address(&one.path()),
+            owner: one.owner(visit),
             one,
         };
         Ok(reply::of(visit, 200, &page))

@@ -39,17 +39,16 @@ struct New<'v> {
 
 async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
     let words = &visit.words.webhooks;
-    let events: Vec<Event> = visit.get(EVENTS, json!({})).await?;
+    let mut events: Vec<Event> = visit.get(EVENTS, json!({})).await?;
+    events.retain(|event| visit.may_send(CREATE, &json!({ "event": event.event })));
     let chosen = visit.sent("event").unwrap_or_default();
-    let issues = refused.iter().flat_map(|refusal| &refusal.issues);
-    let issues: Vec<String> = issues.map(|issue| format!("{}: {}", issue.path.join("."), issue.message)).collect();
     let page = New {
         frame: Frame::new(visit, words.new).below(visit, words.webhooks, SCREEN.path),
         action: visit.address("/webhooks/new"),
         key: visit.sent("key").map_or_else(|| visit.new_key(), str::to_owned),
         events: events.into_iter().map(|event| (event.event == chosen, event)).map(|(is_chosen, event)| (event, is_chosen)).collect(),
         url: visit.sent("targetUrl").unwrap_or_default().to_owned(),
-        said: refused.iter().map(|refusal| refusal.message.clone()).chain(issues).collect(),
+        said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
     };
     Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))

@@ -1,4 +1,4 @@
-//! Webhooks: the member's own subscriptions, what was sent for each, and what can be done about it.
+//! Webhooks: the subscriptions that the member reaches, what was sent for each, and what can be done about it.
 
 mod log;
 mod make;
@@ -9,7 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+pub use secret::{GRACE, LONGEST, hours};
+
 use super::frame::Frame;
+use super::paging::{Paging, ROWS};
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
@@ -24,21 +27,23 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST),
     pages: &[
         Page::get("getWebhooksScreen", "/webhooks", list),
-        Page::get("getNewWebhookScreen", "/webhooks/new", make::new),
-        Page::post("createWebhookOnScreen", "/webhooks/new", make::create),
-        Page::get("getEventsScreen", "/webhooks/events", events),
-        Page::get("getWebhookScreen", "/webhooks/{id}", log::show),
-        Page::post("pingWebhookOnScreen", "/webhooks/{id}/ping", log::ping),
-        Page::post("redeliverFailedOnScreen", "/webhooks/{id}/failed", log::redeliver_failed),
-        Page::post("redeliverOnScreen", "/webhooks/{id}/deliveries/{delivery}", log::redeliver),
-        Page::get("getRotateScreen", "/webhooks/{id}/rotate", secret::ask),
-        Page::post("rotateSecretOnScreen", "/webhooks/{id}/rotate", secret::rotate),
-        Page::get("getDeleteWebhookScreen", "/webhooks/{id}/delete", log::ask_to_delete),
-        Page::post("deleteWebhookOnScreen", "/webhooks/{id}/delete", log::delete),
+        Page::get("getNewWebhookScreen", "/webhooks/new", make::new).needing(&["listWebhookEventTypes", "createWebhookSubscription"]),
+        Page::post("createWebhookOnScreen", "/webhooks/new", make::create).needing(&["createWebhookSubscription"]),
+        Page::get("getEventsScreen", "/webhooks/events", events).needing(&["listWebhookEventTypes"]),
+        Page::get("getWebhookScreen", "/webhooks/{id}", log::show).needing(&["listWebhookDeliveries"]),
+        Page::post("pingWebhookOnScreen", "/webhooks/{id}/ping", log::ping).needing(&["pingWebhookSubscription"]),
+        Page::post("redeliverFailedOnScreen", "/webhooks/{id}/failed", log::redeliver_failed).needing(&["redeliverFailedWebhooks"]),
+        Page::post("redeliverOnScreen", "/webhooks/{id}/deliveries/{delivery}", log::redeliver).needing(&["redeliverWebhook"]),
+        Page::get("getRotateScreen", "/webhooks/{id}/rotate", secret::ask).needing(&["rotateWebhookSecret"]),
+        Page::post("rotateSecretOnScreen", "/webhooks/{id}/rotate", secret::rotate).needing(&["rotateWebhookSecret"]),
+        Page::get("getDeleteWebhookScreen", "/webhooks/{id}/delete", log::ask_to_delete).needing(&["deleteWebhookSubscription"]),
+        Page::post("deleteWebhookOnScreen", "/webhooks/{id}/delete", log::delete).needing(&["deleteWebhookSubscription"]),
     ],
 };
 
-const LIST: &str = "listWebhookSubscriptions";
+const LIST: &str = "listReachedWebhookSubscriptions";
+/// How subscriptions stand, as the list is asked for them.
+const STATES: [&str; 3] = ["working", "failing", "disabled"];
 
 /// A subscription, as it is answered.
 #[derive(Debug, Deserialize)]
@@ -52,18 +57,35 @@ pub struct Subscription {
     disabled_reason: Option<String>,
     last_delivered_at: Option<String>,
     created_at: String,
+    /// Whose it is, where a list has it.
+    owner: Option<Owner>,
+}
+
+/// Whose a subscription is, as it is answered.
+#[derive(Debug, Deserialize)]
+struct Owner {
+    kind: String,
+    name: Option<String>,
 }
 
 impl Subscription {
-    /// Those of the member.
-    pub async fn all(visit: &Visit) -> Result<Vec<Self>, Refusal> {
-        visit.get(LIST, json!({})).await
+    /// Some of those that stand so.
+    pub async fn standing_so(visit: &Visit, state: &str, most: usize) -> Result<Vec<Self>, Refusal> {
+        visit.get(LIST, json!({ "state": state, "limit": most })).await
     }
 
     /// The one that the path names.
     async fn named(visit: &Visit) -> Result<Self, Refusal> {
-        let id = visit.named("id")?;
-        Self::all(visit).await?.into_iter().find(|one| one.id == id).ok_or_else(Refusal::missing)
+        let found: Vec<Self> = visit.get(LIST, json!({ "id": visit.named("id")? })).await?;
+        found.into_iter().next().ok_or_else(Refusal::missing)
+    }
+
+    /// Whose it is, in words.
+    fn owner(&self, visit: &Visit) -> String {
+        let words = &visit.words.webhooks;
+        let Some(owner) = &self.owner else { return String::new() };
+        let name = owner.name.as_deref().unwrap_or(words.owner_gone);
+        format!("{name} · {}", words.owner_kind(&owner.kind))
     }
 
     /// How it stands: in words, and how that looks.
@@ -95,31 +117,53 @@ struct Event {
 #[template(path = "console/webhooks.html")]
 struct List<'v> {
     frame: Frame<'v>,
+    path: String,
+    /// What is chosen of each filter: a value, what it is called, whether it is it.
+    events: Vec<(String, bool)>,
+    states: Vec<(&'static str, &'static str, bool)>,
+    host: String,
+    is_filtered: bool,
     rows: Vec<Row>,
+    paging: Paging,
     new: Option<String>,
-    events: Option<String>,
+    about_events: Option<String>,
 }
 
 struct Row {
     url: String,
     event: String,
+    owner: String,
     standing: (&'static str, &'static str),
     way: String,
 }
 
 fn list(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
+        let words = &visit.words.webhooks;
+        let known: Vec<Event> = if visit.may(make::EVENTS) { visit.get(make::EVENTS, json!({})).await? } else { Vec::new() };
+        let event = visit.asks("event").filter(|event| known.iter().any(|known| known.event == *event));
+        let state = visit.asks("state").filter(|state| STATES.contains(state));
+        let host = visit.asks("host").map(str::trim);
+        let arguments = json!({ "event": event, "host": host, "state": state, "limit": ROWS, "offset": Paging::offset(visit) });
+        let answer = visit.ask::<Vec<Subscription>>(LIST, arguments).await?;
         let row = |one: Subscription| Row {
             standing: one.standing(visit),
+            owner: one.owner(visit),
             way: visit.address(&one.path()),
             url: one.target_url,
             event: one.event,
         };
         let page = List {
-            frame: Frame::new(visit, visit.words.webhooks.webhooks),
-            rows: Subscription::all(visit).await?.into_iter().map(row).collect(),
+            frame: Frame::new(visit, words.webhooks),
+            path: visit.address(SCREEN.path),
+            states: STATES.map(|known| (known, words.state(known), state == Some(known))).into(),
+            is_filtered: event.is_some() || host.is_some() || state.is_some(),
+            host: host.unwrap_or_default().to_owned(),
+            paging: Paging::of(visit, SCREEN.path, answer.total.unwrap_or(answer.data.len())),
+            rows: answer.data.into_iter().map(row).collect(),
             new: visit.may(make::CREATE).then(|| visit.address("/webhooks/new")),
-            events: visit.may(make::EVENTS).then(|| visit.address("/webhooks/events")),
+            about_events: visit.may(make::EVENTS).then(|| visit.address("/webhooks/events")),
+            events: known.iter().map(|known| (known.event.clone(), event == Some(known.event.as_str()))).collect(),
         };
         Ok(reply::of(visit, 200, &page))
     })

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::response::Response;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::frame::Frame;
 use super::super::reply;
@@ -13,8 +13,14 @@ use super::{SCREEN, Subscription};
 
 const ROTATE: &str = "rotateWebhookSecret";
 /// Hours for which the secret there is goes on, where nothing else is said, and at the most.
-const GRACE: u64 = 24;
-const LONGEST: u64 = 168;
+pub const GRACE: u64 = 24;
+pub const LONGEST: u64 = 168;
+
+/// The seconds of the hours that were typed; what is no number of hours is refused as such.
+pub fn hours(visit: &Visit) -> Value {
+    let hours = visit.sent("hours").unwrap_or_default().trim().parse::<u64>().ok();
+    hours.map_or(json!(-1), |hours| json!(hours.saturating_mul(3_600).min(1 << 40)))
+}
 
 #[derive(Template)]
 #[template(path = "console/webhook-secret.html")]
@@ -41,6 +47,7 @@ pub(super) fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
 #[template(path = "console/webhook-rotate.html")]
 struct Ask<'v> {
     frame: Frame<'v>,
+    owner: String,
     one: Subscription,
     action: String,
     key: String,
@@ -59,6 +66,7 @@ pub(super) fn ask(visit: &Visit) -> Answering<'_> {
             key: visit.new_key(),
             grace: GRACE,
             longest: LONGEST,
+            owner: one.owner(visit),
             one,
         };
         Ok(reply::of(visit, 200, &page))
@@ -70,9 +78,7 @@ pub(super) fn rotate(visit: &Visit) -> Answering<'_> {
         if !visit.may_write() {
             return ask(visit).await;
         }
-        // What is no number of hours is refused as such.
-        let grace = visit.sent("hours").unwrap_or_default().trim().parse::<u64>().ok();
-        let arguments = json!({ "id": visit.named("id")?, "graceSeconds": grace.map_or(json!(-1), |hours| json!(hours.saturating_mul(3_600).min(1 << 40))) });
+        let arguments = json!({ "id": visit.named("id")?, "graceSeconds": hours(visit) });
         let made: Made = visit.create(ROTATE, arguments, &visit.key(ROTATE)).await?;
         Ok(shown(visit, &made))
     })

@@ -31,6 +31,8 @@ words! {
         asked: "{who} asked the guest of {what} for changes", "{who} pidió cambios al huésped de {what}", "{who} a demandé des modifications au voyageur de {what}";
         previewed: "{who} looked at a preview of {what}", "{who} miró una vista previa de {what}", "{who} a regardé un aperçu de {what}";
         rotated: "{who} made a new signing secret for {what}", "{who} creó un nuevo secreto de firma para {what}", "{who} a créé un nouveau secret de signature pour {what}";
+        replaced: "{who} made a new token for {what}", "{who} creó un nuevo token para {what}", "{who} a créé un nouveau jeton pour {what}";
+        about_actor: "What one API key or member did.", "Lo que hizo una clave de API o un miembro.", "Ce qu’a fait une clé d’API ou un membre.";
         resent: "{who} sent something again for {what}", "{who} volvió a enviar algo de {what}", "{who} a renvoyé quelque chose pour {what}";
         pinged: "{who} sent a ping to {what}", "{who} envió un ping a {what}", "{who} a envoyé un ping à {what}";
         signed_in: "{who} signed in", "{who} inició sesión", "{who} s’est connecté";
@@ -86,6 +88,7 @@ impl Audit {
             "requestPrecheckinChanges" => self.asked,
             "createPortalPreview" => self.previewed,
             "rotateWebhookSecret" => self.rotated,
+            "rotateApiKey" | "rotateTeamApiKey" => self.replaced,
             "pingWebhookSubscription" => self.pinged,
             "signIn" => self.signed_in,
             "signOut" => self.signed_out,

@@ -10,7 +10,7 @@ words! {
         waiting_all: "In review: {count}", "En revisión: {count}", "À vérifier : {count}";
         arrivals: "Arrivals today and tomorrow", "Llegadas de hoy y mañana", "Arrivées d’aujourd’hui et de demain";
         arrivals_none: "Nobody arrives today or tomorrow.", "Hoy y mañana no llega nadie.", "Personne n’arrive aujourd’hui ni demain.";
-        arrivals_all: "Arrivals: {count}", "Llegadas: {count}", "Arrivées : {count}";
+        arrivals_all: "All of these days", "Todas las de estos días", "Toutes celles de ces jours";
         failing: "Deliveries that fail", "Entregas que fallan", "Envois qui échouent";
         failures: "{count} deliveries failed in a row", "{count} entregas fallidas seguidas", "{count} envois échoués d’affilée";
         disabled: "Switched off", "Desactivada", "Désactivé";

@@ -52,6 +52,8 @@ words! {
         refused: "This cannot be done", "Esto no se puede hacer", "C’est impossible";
         refused_text: "Nothing has been changed.", "No se ha cambiado nada.", "Rien n’a été modifié.";
         to_home: "To the beginning", "Al principio", "Au début";
+        copy: "Copy", "Copiar", "Copier";
+        copied: "Copied", "Copiado", "Copié";
         yes: "Yes", "Sí", "Oui";
         no: "No", "No", "Non";
         back: "Back", "Volver", "Retour";

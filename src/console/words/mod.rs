@@ -11,6 +11,7 @@ mod forms;
 mod frame;
 mod manuals;
 mod portals;
+mod refused;
 mod search;
 mod stays;
 mod steps;
@@ -62,6 +63,7 @@ subjects! {
     frame: frame::Frame;
     forms: forms::Forms;
     portals: portals::Portals;
+    refused: refused::Refused;
     assign: assign::Assign;
     begin: begin::Begin;
     submissions: submissions::Submissions;

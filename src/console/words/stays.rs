@@ -37,6 +37,8 @@ words! {
         at: "At another moment", "En otro momento", "À un autre moment";
         at_hint: "In the time of {zone}. Empty: now.", "En la hora de {zone}. Vacío: ahora.", "À l’heure de {zone}. Vide : maintenant.";
         no_portal_to_look: "No portal serves this stay, so there is no page.", "Ningún portal sirve esta estancia, así que no hay página.", "Aucun portail ne sert ce séjour : il n’y a pas de page.";
+        messages: "Messages", "Mensajes", "Messages";
+        messages_none: "The guest has written nothing.", "El huésped no ha escrito nada.", "Le voyageur n’a rien écrit.";
         guest_link: "The guest’s link", "El enlace del huésped", "Le lien du voyageur";
         guest_link_about: "Whoever has it is the guest. To look without acting, use the page beside it.", "Quien lo tiene es el huésped. Para mirar sin actuar, use la página de al lado.", "Quiconque l’a est le voyageur. Pour regarder sans agir, utilisez la page à côté.";
         show_link: "Show it", "Mostrarlo", "L’afficher";

@@ -6,8 +6,17 @@ words! {
     /// What is said of webhooks.
     pub struct Webhooks {
         webhooks: "Webhooks", "Webhooks", "Webhooks";
-        about: "What happens is sent to the addresses you subscribe. These subscriptions are your own: those of API keys and apps are theirs.", "Lo que ocurre se envía a las direcciones que suscriba. Estas suscripciones son las suyas; las de claves y aplicaciones son de ellas.", "Ce qui se passe est envoyé aux adresses abonnées. Ces abonnements sont les vôtres ; ceux des clés et des applications sont les leurs.";
-        none: "You have no subscription.", "No tiene ninguna suscripción.", "Vous n’avez aucun abonnement.";
+        about: "What happens is sent to these addresses. You see what you may manage: your own subscriptions and, with the permission to manage the organization, those of its API keys, apps and members.", "Lo que ocurre se envía a estas direcciones. Ve lo que puede gestionar: sus suscripciones y, con el permiso de gestionar la organización, las de sus claves de API, aplicaciones y miembros.", "Ce qui se passe est envoyé à ces adresses. Vous voyez ce que vous pouvez gérer : vos abonnements et, avec l’autorisation de gérer l’organisation, ceux de ses clés d’API, applications et membres.";
+        none: "There is no subscription.", "No hay ninguna suscripción.", "Il n’y a aucun abonnement.";
+        owner: "Belongs to", "Pertenece a", "Appartient à";
+        owner_gone: "somebody who is gone", "alguien que ya no está", "quelqu’un qui n’est plus là";
+        owner_key: "API key", "clave de API", "clé d’API";
+        owner_app: "app", "aplicación", "application";
+        owner_member: "member", "miembro", "membre";
+        host: "Address begins with", "La dirección empieza por", "L’adresse commence par";
+        state: "State", "Estado", "État";
+        any: "Any", "Todos", "Tous";
+        find: "Find", "Buscar", "Chercher";
         new: "New subscription", "Nueva suscripción", "Nouvel abonnement";
         events: "Events", "Eventos", "Événements";
         events_about: "What can be subscribed to, with an example of what is sent.", "A qué puede suscribirse, con un ejemplo de lo que se envía.", "Ce à quoi on peut s’abonner, avec un exemple de ce qui est envoyé.";
@@ -17,7 +26,6 @@ words! {
         url: "Address", "Dirección", "Adresse";
         url_hint: "An https address that is reached from the internet.", "Una dirección https accesible desde internet.", "Une adresse https joignable depuis internet.";
         subscribe: "Subscribe", "Suscribir", "S’abonner";
-        refused: "This was not done", "No se ha hecho", "Ce n’est pas fait";
         working: "Working", "Funciona", "En marche";
         failing: "Failing", "Falla", "En échec";
         disabled: "Switched off", "Desactivada", "Désactivé";
@@ -55,6 +63,24 @@ words! {
 }
 
 impl Webhooks {
+    /// What sort of credential a subscription belongs to.
+    pub fn owner_kind(&self, kind: &str) -> &'static str {
+        match kind {
+            "api_key" => self.owner_key,
+            "oauth" => self.owner_app,
+            _ => self.owner_member,
+        }
+    }
+
+    /// How subscriptions stand, as a choice.
+    pub fn state(&self, state: &str) -> &'static str {
+        match state {
+            "working" => self.working,
+            "failing" => self.failing,
+            _ => self.disabled,
+        }
+    }
+
     /// Why a subscription is switched off.
     pub fn disabled_for(&self, reason: &str) -> &'static str {
         match reason {

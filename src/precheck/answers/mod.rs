@@ -86,12 +86,12 @@ pub fn issues(step: &Step, sent: &Object, ground: &Ground<'_>) -> Vec<Issue> {
 struct Found(Vec<Issue>);
 
 impl Found {
-    fn add(&mut self, path: &[&str], message: &str) {
+    fn add(&mut self, path: &[&str], message: &'static str) {
         self.0.push(Issue::new(path, message));
     }
 
-    fn add_at(&mut self, path: Vec<PathSegment>, message: &str) {
-        self.0.push(Issue { path, message: message.into() });
+    fn add_at(&mut self, path: Vec<PathSegment>, message: &'static str) {
+        self.0.push(Issue::at(path, message));
     }
 }
 

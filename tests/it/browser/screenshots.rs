@@ -1,4 +1,4 @@
-//! The pictures of the guest's page in docs/images, of the demo as it runs: `just screenshots`.
+//! The pictures in docs/images, of the demo as it runs: the guest's page by `just screenshots`, the console by `just console-pictures`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,11 +7,15 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use super::driver::browse;
+use super::people::press;
 use super::window::{DESKTOP, PHONE, Window};
 use crate::support::demo::Demo;
 
 /// Bytes of a picture at the most.
 const MOST: usize = 150 << 10;
+
+/// A desk on which the console is looked at.
+const CONSOLE: (u32, u32) = (1280, 800);
 
 /// Writes what is seen, as sharp as fits.
 async fn write(window: &Window, name: &str, size: (u32, u32)) {
@@ -48,6 +52,51 @@ async fn screenshots() {
         let step = "const next = document.querySelector('main a[href*=\"/steps/\"]'); location.assign(next.href)";
         window.leaves(async { drop(window.run(step).await) }).await;
         write(window, "guest-step", PHONE).await;
+    })
+    .await;
+}
+
+/// Where the webhooks of the picture go: to nobody.
+const RECEIVERS: [(&str, &str); 3] = [
+    ("reservation.created", "https://hooks.example.com/reservations"),
+    ("device.offline", "https://locks.example.com/devices"),
+    ("task.created", "https://cleaning.example.com/tasks"),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "it writes docs/images"]
+async fn console_pictures() {
+    browse(Duration::from_secs(120), async |window| {
+        let demo = tokio::task::spawn_blocking(Demo::start).await.unwrap();
+        let go = async |path: &str| window.go(&format!("{}/console{path}", demo.root())).await;
+        let follow = async |selector: &str| press(window, selector).await;
+        window.prefer(&[("prefers-color-scheme", "light")]).await;
+        window.resize(CONSOLE).await;
+        window.go(demo.sign_in_link()).await;
+        follow("main button").await;
+        write(window, "console-home", CONSOLE).await;
+        write(window, "console-home-phone", PHONE).await;
+        window.resize(CONSOLE).await;
+        go("/portals").await;
+        follow("main .list a").await;
+        let is_shown = "const page = document.querySelector('iframe').contentDocument;
+            return !!page && page.readyState === 'complete' && !!page.querySelector('main h1, h1')";
+        window.until("the guest's page beside the form", is_shown).await;
+        write(window, "console-portal", CONSOLE).await;
+        go("/steps").await;
+        write(window, "console-steps", CONSOLE).await;
+        go("/stays").await;
+        follow("main .list a").await;
+        follow("main a[href$='/why']").await;
+        write(window, "console-why", CONSOLE).await;
+        for (event, url) in RECEIVERS {
+            go("/webhooks/new").await;
+            let fill = format!("document.querySelector('#event').value = '{event}'; document.querySelector('#url').value = '{url}'");
+            window.run(&fill).await;
+            follow("main form button").await;
+        }
+        go("/webhooks").await;
+        write(window, "console-webhooks", CONSOLE).await;
     })
     .await;
 }

@@ -12,9 +12,13 @@ pub const TAB: char = '\u{e004}';
 pub const ENTER: char = '\u{e007}';
 pub const SPACE: char = ' ';
 pub const DOWN: char = '\u{e015}';
+const SHIFT: char = '\u{e008}';
+const CONTROL: char = '\u{e009}';
+const DELETE: char = '\u{e017}';
 
-/// A phone, a desktop, and the narrowest there is: CSS pixels.
+/// A phone, a tablet, a desktop, and the narrowest there is: CSS pixels.
 pub const PHONE: (u32, u32) = (390, 844);
+pub const TABLET: (u32, u32) = (820, 1180);
 pub const DESKTOP: (u32, u32) = (1280, 900);
 pub const NARROWEST: (u32, u32) = (320, 640);
 
@@ -138,6 +142,22 @@ impl Window {
         self.acts(json!({ "type": "key", "id": "keys", "actions": actions })).await;
     }
 
+    /// Presses a key so many times, with Shift where it goes backwards.
+    pub async fn repeats(&self, key: char, times: usize, is_backwards: bool) {
+        let (down, up) = (|key: char| json!({ "type": "keyDown", "value": key }), |key: char| json!({ "type": "keyUp", "value": key }));
+        let mut actions: Vec<Value> = is_backwards.then(|| down(SHIFT)).into_iter().collect();
+        actions.extend((0..times).flat_map(|_| [down(key), up(key)]));
+        actions.extend(is_backwards.then(|| up(SHIFT)));
+        self.acts(json!({ "type": "key", "id": "keys", "actions": actions })).await;
+    }
+
+    /// Takes away what stands in the field that has the focus.
+    pub async fn empties(&self) {
+        let (down, up) = (|key: char| json!({ "type": "keyDown", "value": key }), |key: char| json!({ "type": "keyUp", "value": key }));
+        let actions = [down(CONTROL), down('a'), up('a'), up(CONTROL), down(DELETE), up(DELETE)];
+        self.acts(json!({ "type": "key", "id": "keys", "actions": actions })).await;
+    }
+
     pub async fn press(&self, key: char) {
         self.types(&key.to_string()).await;
     }
@@ -184,6 +204,13 @@ impl Window {
     /// How much there is to see at once.
     pub async fn resize(&self, (width, height): (u32, u32)) {
         self.scaled((width, height), 1.0).await;
+    }
+
+    /// The same of something that is held in the hand, and touched.
+    pub async fn held(&self, (width, height): (u32, u32)) {
+        let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 2, "mobile": true });
+        self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
+        self.devtools("Emulation.setTouchEmulationEnabled", json!({ "enabled": true })).await;
     }
 
     /// The same, with so many of the screen's own pixels to one of CSS.

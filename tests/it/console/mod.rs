@@ -3,12 +3,19 @@
 mod assignments;
 mod changing;
 mod entering;
+pub mod hostile;
 mod keeping;
+mod keys;
 mod manuals;
+mod matrix;
 mod owner;
+mod refusals;
+mod sizes;
 mod stays;
 mod steps;
 mod submissions;
+pub mod things;
+mod webhooks;
 mod work;
 
 use engine::access::Permission;
@@ -16,34 +23,15 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
 
-use crate::people::{Browser, signed_in};
+use crate::people::{Browser, guarded, signed_in};
 use crate::support::{Answer, Api, Org, new_id};
 
-/// A page of the console: which nobody keeps or frames, and in which nothing runs but its own script.
+/// A page of the console: nothing runs in it but its own script.
 #[track_caller]
 pub fn html(answer: &Answer) -> String {
-    let html = answer.body.as_str().unwrap_or_else(|| panic!("no page: {}", answer.body)).to_owned();
-    for (name, value) in [
-        ("content-type", "text/html; charset=utf-8"),
-        ("cache-control", "no-store"),
-        ("x-content-type-options", "nosniff"),
-        ("x-frame-options", "DENY"),
-        ("referrer-policy", "same-origin"),
-    ] {
-        assert_eq!(answer.header(name), Some(value), "{name}");
-    }
-    let policy = answer.header("content-security-policy").unwrap();
-    for directive in ["default-src 'none'", "script-src 'sha256-", "style-src 'sha256-", "frame-ancestors 'none'", "form-action 'self'"] {
-        assert!(policy.contains(directive), "{policy}");
-    }
-    assert!(!policy.contains("unsafe"), "{policy}");
-    for tag in html.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
-        // What stands between quotes is a value.
-        let names: String = tag.split('"').step_by(2).collect();
-        assert!(!names.contains(" style=") && !names.contains(" on"), "{tag}");
-    }
-    assert_eq!(html.matches("<script").count(), usize::from(html.contains("</nav>")), "{html}");
-    assert_eq!(html.matches("<h1").count(), 1, "{html}");
+    let (html, tags) = guarded(answer, &["script-src 'sha256-", "style-src 'sha256-"]);
+    let scripts = tags.iter().filter(|tag| tag.starts_with("script")).count();
+    assert_eq!(scripts, usize::from(html.contains("</nav>")), "{html}");
     assert!(html.len() <= 100 << 10, "{} bytes", html.len());
     html
 }

@@ -9,6 +9,7 @@ mod slow_clients;
 mod soak;
 mod successor;
 mod two_nodes;
+mod upgrade;
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
@@ -38,9 +39,14 @@ impl Process {
     }
 
     fn start_with(database_url: &str, environment: &[(&str, &Path)]) -> Self {
+        Self::start_of(Path::new(env!("CARGO_BIN_EXE_vestibule")), database_url, environment)
+    }
+
+    /// A server of another version, by its binary.
+    fn start_of(program: &Path, database_url: &str, environment: &[(&str, &Path)]) -> Self {
         choose_tls_provider();
         let log = NamedTempFile::new().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_vestibule"))
+        let mut child = Command::new(program)
             .args(["serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY])
             .args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", "0"])
             .env("VESTIBULE_LOG", "warn")

@@ -1,5 +1,6 @@
 //! PostgreSQL that goes away and comes back: 503 in time, and as before once it is back.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::{Client, Process, fresh_postgres};
+use crate::support::pgbouncer::PgBouncer;
 
 /// What an answer may take where the database does not answer: the five seconds of the promise, and a half for a machine that
 /// has other things to do.
@@ -174,13 +176,38 @@ async fn is_survived(closed: Way, clients: usize) {
     let gone = Instant::now();
     // Longer, with what follows, than anybody is kept waiting.
     tokio::time::sleep(Duration::from_millis(3_500)).await;
+    is_noticed(&server, &client, &load, gone).await;
+    proxy.way.send_replace(Way::Open);
+    load.succeeds_again(Instant::now(), 100).await;
+    load.end(&client, &server).await;
+}
+
+/// What a server says whose database has been gone for a while.
+async fn is_noticed(server: &Process, client: &Client, load: &Load, gone: Instant) {
     let page = async |path: &str| client.http.get(format!("{}{path}", server.base)).send().await.unwrap().status();
     assert_eq!(page("/healthz").await, 200, "the process is up");
     assert_eq!(page("/readyz").await, 503, "the database is not, as is found out after a second or two");
     let after_a_moment = gone + Duration::from_millis(200);
     let good = |sample: &Sample| sample.sent > after_a_moment && matches!(sample.status, Some(200 | 201));
     assert_eq!(load.samples().into_iter().filter(good).count(), 0, "there is no database to have asked");
-    proxy.way.send_replace(Way::Open);
+}
+
+/// The same of a pooler that works by transaction, with fewer connections to the server than the node has to it, which is killed in
+/// the middle of many transactions and started again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_pooler_that_is_killed_loses_nothing() {
+    let Some(database_url) = fresh_postgres().await else { return };
+    let Some(mut pooler) = PgBouncer::before(&database_url, "pool_mode = transaction\ndefault_pool_size = 4") else { return };
+    let environment = [("VESTIBULE_DATABASE_DIRECT_URL", Path::new(&database_url)), ("VESTIBULE_DATABASE_CONNECTIONS", Path::new("16"))];
+    let server = Process::start_with(&pooler.database_url, &environment);
+    let client = Client::of(&server).await;
+    let load = Load::start(&client, 40);
+    load.succeeds_again(Instant::now(), 200).await;
+    pooler.kill();
+    let gone = Instant::now();
+    tokio::time::sleep(Duration::from_millis(3_500)).await;
+    is_noticed(&server, &client, &load, gone).await;
+    pooler.restart();
     load.succeeds_again(Instant::now(), 100).await;
     load.end(&client, &server).await;
 }

@@ -27,7 +27,7 @@ impl Demo {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let names = ["base URL", "API key", "guest link", "platform key", "organization"];
+        let names = ["sign-in link", "base URL", "API key", "guest link", "platform key", "organization"];
         let mut said = Vec::new();
         // It goes on serving, so reading stops once everything has been said.
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
@@ -53,7 +53,12 @@ impl Demo {
         self.said("guest link")
     }
 
-    fn root(&self) -> &str {
+    /// Where a member comes in, and goes on to the console; good once.
+    pub fn sign_in_link(&self) -> &str {
+        self.said("sign-in link")
+    }
+
+    pub fn root(&self) -> &str {
         self.said("base URL").trim_end_matches("/api/v1")
     }
 

@@ -15,6 +15,7 @@ pub mod receiver;
 pub mod redis;
 pub mod s3;
 pub mod sql;
+pub mod standby;
 
 use std::time::Duration;
 
@@ -29,11 +30,13 @@ use uuid::Uuid;
 use vestibule::config::{Cli, Command, ServeFlags};
 use vestibule::server::{Limits, Server};
 
+use self::pgbouncer::PgBouncer;
+
 pub const PLATFORM_KEY: &str = "pk_test";
 
 /// Runs a test on SQLite and on PostgreSQL: `on_both! { async fn name(app: App) { … } }`.
 macro_rules! on_both {
-    ($($(#[$meta:meta])* async fn $name:ident($app:ident: $type:ty $(, $flags:expr)?) $body:block)*) => {
+    ($($(#[$meta:meta])* async fn $name:ident($app:ident: $type:ty $(, $flags:expr)*) $body:block)*) => {
         $(mod $name {
             use super::*;
 
@@ -42,14 +45,14 @@ macro_rules! on_both {
             $(#[$meta])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
-                let flags: &[&str] = &[$($flags)?];
+                let flags: &[&str] = &[$($flags),*];
                 run(crate::support::App::on_sqlite(flags).await).await;
             }
 
             $(#[$meta])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_postgres() {
-                let flags: &[&str] = &[$($flags)?];
+                let flags: &[&str] = &[$($flags),*];
                 if let Some(app) = crate::support::App::on_postgres(flags).await {
                     run(app).await;
                 }
@@ -72,6 +75,7 @@ pub struct App {
     pub database_url: String,
     pub http: Client,
     _directory: TempDir,
+    _pooler: Option<PgBouncer>,
 }
 
 impl App {
@@ -101,7 +105,24 @@ impl App {
 
     pub async fn on_postgres_asking(flags: &[&str], names: Names) -> Option<Self> {
         let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
+        if std::env::var_os("VESTIBULE_TEST_POOLER").is_some() {
+            return Some(Self::behind(PgBouncer::before(&url, "pool_mode = transaction")?, &url, flags, names).await);
+        }
         Some(Self::start(url, tempfile::tempdir().unwrap(), flags, names, Limits::default()).await)
+    }
+
+    /// On PostgreSQL behind a pooler that works by transaction; `pool` are further lines of its settings.
+    pub async fn behind_a_pooler(pool: &str, flags: &[&str]) -> Option<Self> {
+        let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
+        let pooler = PgBouncer::before(&url, &format!("pool_mode = transaction\n{pool}"))?;
+        Some(Self::behind(pooler, &url, flags, Names::System).await)
+    }
+
+    async fn behind(pooler: PgBouncer, server: &str, flags: &[&str], names: Names) -> Self {
+        let flags: Vec<_> = flags.iter().copied().chain(["--database-direct-url", server]).collect();
+        let url = pooler.database_url.clone();
+        let app = Self::start(url, tempfile::tempdir().unwrap(), &flags, names, Limits::default()).await;
+        Self { _pooler: Some(pooler), ..app }
     }
 
     async fn start(database_url: String, directory: TempDir, flags: &[&str], names: Names, limits: Limits) -> Self {
@@ -109,7 +130,7 @@ impl App {
         let clock = Clock::manual("2026-11-21T09:30:00Z".parse().unwrap());
         let server = Server::start_within(serve_flags(&database_url, flags), clock.clone(), names, limits).await.unwrap();
         let base = server.url();
-        Self { server, base, clock, database_url, http: Client::new(), _directory: directory }
+        Self { server, base, clock, database_url, http: Client::new(), _directory: directory, _pooler: None }
     }
 
     /// Another server on the same database, as a second node.

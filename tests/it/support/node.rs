@@ -78,6 +78,11 @@ impl Node {
         self.http.get(format!("{}{path}", self.base)).send().await.unwrap().text().await.unwrap()
     }
 
+    /// The same, where there is an answer.
+    pub async fn text_or_none(&self, path: &str) -> Option<String> {
+        self.http.get(format!("{}{path}", self.base)).send().await.ok()?.text().await.ok()
+    }
+
     pub fn signal(&self, signal: &str) {
         assert!(Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap().success());
     }

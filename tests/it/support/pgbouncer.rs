@@ -1,7 +1,7 @@
 //! A PgBouncer of a test's own, where `pgbouncer` is found.
 
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -13,6 +13,9 @@ use super::postgres::{is_root, unprivileged};
 /// A running pooler before one database, killed when dropped.
 pub struct PgBouncer {
     process: Child,
+    program: &'static str,
+    settings: PathBuf,
+    port: u16,
     /// The database, through the pooler.
     pub database_url: String,
     _directory: TempDir,
@@ -22,7 +25,7 @@ impl PgBouncer {
     /// `None` where there is none to be had, and the run may go on without. `pool` are further lines of its settings.
     pub fn before(database_url: &str, pool: &str) -> Option<Self> {
         let Some(program) =
-            ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"].iter().find(|path| Path::new(path).exists())
+            ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"].into_iter().find(|path| Path::new(path).exists())
         else {
             leave_out("PgBouncer", "pgbouncer was not found", "VESTIBULE_REQUIRE_PGBOUNCER");
             return None;
@@ -41,10 +44,21 @@ impl PgBouncer {
             std::fs::write(&settings, text).unwrap();
             if let Some(process) = run(program, &settings, port) {
                 let database_url = format!("postgres://{user}@127.0.0.1:{port}/{database}");
-                return Some(Self { process, database_url, _directory: directory });
+                return Some(Self { process, program, settings, port, database_url, _directory: directory });
             }
         }
         panic!("pgbouncer does not start");
+    }
+
+    /// `kill -9`: every connection through it ends, and there is no new one.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Starts it again where it was.
+    pub fn restart(&mut self) {
+        self.process = run(self.program, &self.settings, self.port).expect("pgbouncer starts again");
     }
 }
 

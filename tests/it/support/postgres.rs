@@ -8,6 +8,10 @@ use tempfile::TempDir;
 
 use super::left_out::leave_out;
 
+/// How a server is started, but for its port.
+pub(super) const OPTIONS: &str =
+    "-c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=500 -c shared_buffers=64MB";
+
 /// A running cluster. It is stopped when the test process ends, by the shell that watches for that.
 struct Cluster {
     _directory: TempDir,
@@ -62,9 +66,7 @@ fn start() -> Option<Cluster> {
     };
     let path = data.to_str().unwrap();
     run("initdb", &["-D", path, "-U", "vestibule", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
-    let options = format!(
-        "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=500 -c shared_buffers=64MB"
-    );
+    let options = format!("-p {port} {OPTIONS}");
     run("pg_ctl", &["-D", path, "-w", "-o", &options, "-l", directory.path().join("log").to_str().unwrap(), "start"]);
     stop_with_this_process(&data);
     Some(Cluster { url: format!("postgres://vestibule@127.0.0.1:{port}"), _directory: directory })
@@ -95,7 +97,7 @@ pub fn binaries() -> Option<PathBuf> {
 
 /// A test process ends without running destructors, so a shell outlives it to stop the cluster and remove its files.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
-fn stop_with_this_process(data: &Path) {
+pub(super) fn stop_with_this_process(data: &Path) {
     let script = format!(
         "while kill -0 {} 2>/dev/null; do sleep 0.5; done; kill -INT $(head -1 {data}/postmaster.pid); sleep 1; rm -rf {parent}",
         std::process::id(),

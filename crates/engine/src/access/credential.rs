@@ -177,6 +177,14 @@ impl Access {
         Err(Error::forbidden(format!("Missing permission {}.", permission.as_ref())))
     }
 
+    /// Whether it is somebody who answers for the organization: a member who is signed in, manages it, and reaches all of it. A key
+    /// and an app never do, whatever they hold.
+    #[must_use]
+    pub fn answers_for_organization(&self) -> bool {
+        let is_signed_in = matches!(self.credential, Credential::Member(_));
+        is_signed_in && self.permissions.has(Permission::ManageOrganization) && !self.reach.is_limited()
+    }
+
     /// 403 for whoever may look and no more.
     pub fn require_more_than_a_preview(&self) -> Result<()> {
         match self.credential {

@@ -70,6 +70,12 @@ impl Actor {
         Self { kind: ActorKind::Session, id: Some(member), app: None }
     }
 
+    /// By what sort of credential they act.
+    #[must_use]
+    pub const fn kind(self) -> ActorKind {
+        self.kind
+    }
+
     /// The key, or the member; none for the platform.
     #[must_use]
     pub const fn id(self) -> Option<Uuid> {

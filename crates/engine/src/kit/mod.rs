@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use crate::access::Uses;
 use crate::ids::Ids;
 pub use bells::Bell;
 use bells::Bells;
@@ -24,6 +25,8 @@ pub struct Kit {
     pub ids: Ids,
     /// The address guests and receivers see, without a slash at its end.
     pub public_url: String,
+    /// When API keys were last used, as far as that is not written down.
+    pub uses: Uses,
     /// What the chapters have listed.
     pub lists: &'static Lists,
     parts: Parts,
@@ -37,7 +40,7 @@ impl Kit {
     #[must_use]
     pub fn new(ids: Ids, public_url: &str, lists: &'static Lists, parts: Parts) -> Self {
         let public_url = public_url.trim_end_matches('/').to_owned();
-        Self { ids, public_url, lists, parts, bells: Bells::default(), cache: Cache::default() }
+        Self { ids, public_url, uses: Uses::default(), lists, parts, bells: Bells::default(), cache: Cache::default() }
     }
 
     /// What a chapter has put there, if it has.

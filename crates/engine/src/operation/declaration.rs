@@ -88,6 +88,13 @@ impl Declaration {
         self
     }
 
+    /// A replica may answer it, where there is one. What it reads that is not written under the organization's lock may be behind then.
+    #[must_use]
+    pub fn may_lag(mut self) -> Self {
+        self.0.may_lag = true;
+        self
+    }
+
     /// Changes nothing, and is a POST only because what it asks for is long.
     #[must_use]
     pub fn reads(mut self) -> Self {

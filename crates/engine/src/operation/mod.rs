@@ -232,6 +232,8 @@ pub struct Operation {
     pub misnomers: &'static [(&'static str, &'static str)],
     /// What its answers are made of, where they are kept.
     pub kept: Option<Basis>,
+    /// Whether a replica may answer it.
+    pub may_lag: bool,
     /// What it changes, where it does.
     pub touches: Touches,
     /// For paginated lists.
@@ -297,6 +299,7 @@ impl Operation {
             misnomers: &[],
             is_destructive: method == Method::DELETE || method == Method::PATCH || method == Method::PUT,
             kept: None,
+            may_lag: false,
             touches: Touches::Configuration,
             paging: None,
             keeps_numbers: false,

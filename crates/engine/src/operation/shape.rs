@@ -7,13 +7,13 @@ mod notes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use jsonschema::Validator;
+use schema::Schema;
 use serde_json::{Map, Value};
 
 use self::issues::Issues;
 use self::notes::{Notes, Turn, cut};
 use super::{Arguments, Operation, Rules, inline_generator};
-use crate::error::{Error, PathSegment, Result};
+use crate::error::{Error, PathSegment, Reason, Result};
 use crate::format::{self, Contextual};
 use crate::json;
 use crate::moment::Moment;
@@ -21,7 +21,7 @@ use crate::moment::Moment;
 /// An operation's input as it is validated: its schema compiled, and what the schema alone cannot judge.
 pub struct Shape {
     fields: BTreeMap<String, Value>,
-    validator: Validator,
+    schema: Schema,
     contextual: Vec<(Vec<String>, Contextual)>,
     trimmed: Vec<Vec<String>>,
     lists: Vec<(Vec<Turn>, usize)>,
@@ -48,7 +48,7 @@ impl Examined<'_> {
     }
 
     /// Notes what is wrong with a field.
-    pub(crate) fn refuse(&mut self, path: Vec<PathSegment>, reason: String) {
+    pub(crate) fn refuse(&mut self, path: Vec<PathSegment>, reason: impl Into<Reason>) {
         self.issues.add(path, reason);
     }
 
@@ -70,15 +70,13 @@ impl Shape {
     #[must_use]
     pub fn of(operation: &Operation) -> Self {
         let schema = operation.input_schema(&mut inline_generator());
-        let options = format::STATIC
-            .iter()
-            .fold(jsonschema::draft202012::options(), |options, format| options.with_format(format.name, format.holds));
-        let validator = options.should_validate_formats(true).build(&schema);
+        let formats: Vec<_> = format::STATIC.iter().map(|format| (format.name, format.holds)).collect();
+        let compiled = Schema::compile(&schema, &formats);
         let fields = schema["properties"].as_object().cloned().unwrap_or_default().into_iter().collect();
         let notes = Notes::of(&schema);
         Self {
             fields,
-            validator: validator.unwrap_or_else(|error| panic!("the input schema of {} compiles: {error}", operation.id)),
+            schema: compiled.unwrap_or_else(|error| panic!("the input schema of {} compiles: {error}", operation.id)),
             contextual: notes.contextual,
             trimmed: notes.trimmed,
             lists: notes.lists.into_iter().filter_map(|(path, most)| Some((path, most?))).collect(),
@@ -110,18 +108,18 @@ impl Shape {
                 *text = text.trim().to_owned();
             }
         }
-        json::null_characters(&input, &mut |path| issues.add(path, "must not contain U+0000"));
+        json::null_characters(&input, &mut |path| issues.add(path, Reason::NullCharacter));
         for (path, most) in &self.lists {
             cut(&mut input, path, most + 1);
         }
-        for error in self.validator.iter_errors(&input) {
-            self.report(&error, &mut issues);
+        for failure in self.schema.failures(&input) {
+            self.report(&failure, &mut issues);
         }
         for (path, steps) in self.open_fields(&issues, |kind| *kind == Contextual::Phone) {
             if let Some(Value::String(text)) = at_mut(&mut input, path) {
                 match format::phone(text, country) {
                     Some(number) => *text = number,
-                    None => issues.add(steps, "is not a valid phone number"),
+                    None => issues.add(steps, Reason::Phone),
                 }
             }
         }
@@ -202,19 +200,19 @@ impl Shape {
     }
 
     /// What to say of a field beside the others that the operation does not take.
-    fn stranger(&self, name: &str) -> &'static str {
+    fn stranger(&self, name: &str) -> Reason {
         if self.data_fields.contains(name) {
-            "belongs inside data"
+            Reason::InsideData
         } else if self.answer_fields.contains(name) {
-            "read-only field"
+            Reason::ReadOnly
         } else {
-            "unrecognized field"
+            Reason::Unknown
         }
     }
 }
 
 /// A query parameter as the type its schema gives (spec: Pagination, 5).
-fn from_query(sent: &[&str], schema: &Value) -> Result<Value, String> {
+fn from_query(sent: &[&str], schema: &Value) -> Result<Value, Reason> {
     let is = |kind: &str| match &schema["type"] {
         Value::String(name) => name == kind,
         Value::Array(names) => names.iter().any(|name| name == kind),
@@ -223,28 +221,28 @@ fn from_query(sent: &[&str], schema: &Value) -> Result<Value, String> {
     if is("array") {
         return Ok(sent.iter().copied().map(Value::from).collect());
     }
-    let [text] = sent else { return Err("is given more than once".into()) };
+    let [text] = sent else { return Err(Reason::Repeated) };
     if text.trim().is_empty() {
-        return Err("must not be blank".into());
+        return Err(Reason::Blank);
     }
     if is("boolean") {
         return match text.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" => Ok(Value::Bool(true)),
             "false" | "0" | "no" => Ok(Value::Bool(false)),
-            _ => Err("must be true or false".into()),
+            _ => Err(Reason::NoSwitch),
         };
     }
     if is("integer") {
-        return text.parse::<i64>().map(Value::from).map_err(|_| "must be a whole number".into());
+        return text.parse::<i64>().map(Value::from).map_err(|_| Reason::NoInteger);
     }
     Ok(Value::from(*text))
 }
 
-fn judge_future(text: &str, now: Timestamp) -> Result<(), &'static str> {
+fn judge_future(text: &str, now: Timestamp) -> Result<(), Reason> {
     match text.parse::<Moment>() {
         Ok(Moment(moment)) if moment > now => Ok(()),
-        Ok(_) => Err("has passed"),
-        Err(_) => Err("must be a timestamp such as 2026-11-21T09:30:00.000Z"),
+        Ok(_) => Err(Reason::Passed),
+        Err(_) => Err(Reason::Format("date-time".into(), "a timestamp such as 2026-11-21T09:30:00.000Z")),
     }
 }
 

@@ -88,12 +88,8 @@ pub(crate) async fn at_tools(service: &Arc<Service>, headers: &HeaderMap) -> Res
     service.store.read_for(share, move |tx| found(tx, &within, &token, Resource::Mcp, now)).await
 }
 
-/// What somebody shows of who they are.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Token {
-    Bearer(Shown),
-    Link(String),
-}
+/// What somebody shows of who they are, as it is looked up.
+type Token = Presented<Shown, String>;
 
 /// Who callers are on a database that others write to: those who ask at once are looked up together.
 pub struct Callers(Gather<Token, Arc<Identified>, Error>);

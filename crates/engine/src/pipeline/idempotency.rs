@@ -59,7 +59,7 @@ impl Key {
             return Ok(None);
         }
         let refuse =
-            |reason: &str| Err(Error::invalid(&["Idempotency-Key"], reason).with_message(format!("The Idempotency-Key {reason}.")));
+            |reason: &'static str| Err(Error::invalid(&["Idempotency-Key"], reason).with_message(format!("The Idempotency-Key {reason}.")));
         let key = match request.header_values(HEADER)[..] {
             [] => return Ok(None),
             [value] => match std::str::from_utf8(value.as_bytes()) {
@@ -99,7 +99,7 @@ impl Key {
     pub(super) fn recorded(&self, tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<Option<Success>> {
         let Owner { organization, credential } = self.owner;
         let rows = tx.rows_under_lock(self.lock(), &RECORDED, &values![organization, credential.key(), &self.key])?;
-        let Some(row) = rows.ok_or_else(in_flight)?.into_iter().next() else { return Ok(None) };
+        let Some(row) = rows.ok_or_else(Error::in_flight)?.into_iter().next() else { return Ok(None) };
         let completed: Timestamp = row.get(3)?;
         if completed.checked_add(retention).is_ok_and(|expiry| expiry <= now) {
             return Ok(None);
@@ -120,10 +120,6 @@ impl Key {
     }
 }
 
-fn in_flight() -> Error {
-    Error::conflict("A request with this Idempotency-Key is still in flight; wait and retry.")
-}
-
 /// The keys this process is working on.
 #[derive(Default)]
 pub struct InFlight(Arc<Mutex<HashSet<(Owner, String)>>>);
@@ -134,7 +130,7 @@ impl InFlight {
         let name = (key.owner, key.key.clone());
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !keys.insert(name.clone()) {
-            return Err(in_flight());
+            return Err(Error::in_flight());
         }
         Ok(Held { keys: self.0.clone(), name })
     }

@@ -65,13 +65,13 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-/// What somebody presents to say who they are.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Presented<'t> {
+/// What somebody presents to say who they are, as it was sent or as it is looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Presented<B, L> {
     /// A bearer token.
-    Bearer(&'t str),
+    Bearer(B),
     /// The token in the path of a link.
-    Link(&'t str),
+    Link(L),
 }
 
 struct Remembered {
@@ -129,13 +129,13 @@ impl Memory {
     }
 
     /// Who comes with a token, if that was read from the state the database is in.
-    pub(super) fn caller(&self, presented: Presented<'_>, version: Version, now: Timestamp) -> Option<Arc<Identified>> {
+    pub(super) fn caller(&self, presented: Presented<&str, &str>, version: Version, now: Timestamp) -> Option<Arc<Identified>> {
         let remembered = self.callers.get(&presented.digest())?;
         (remembered.version == version && remembered.identified.is_valid(now)).then(|| remembered.identified.clone())
     }
 
     /// Remembers who comes with a token; `version` is the database's from before that was read.
-    pub(super) fn remember_caller(&self, presented: Presented<'_>, version: Version, identified: Arc<Identified>) {
+    pub(super) fn remember_caller(&self, presented: Presented<&str, &str>, version: Version, identified: Arc<Identified>) {
         self.callers.insert(presented.digest(), Arc::new(Remembered { version, identified }));
     }
 
@@ -213,7 +213,7 @@ impl Kept {
     }
 }
 
-impl Presented<'_> {
+impl Presented<&str, &str> {
     /// Tells it from all others. What is good as the one is not as the other, so they never stand for one another.
     fn digest(self) -> [u8; 32] {
         let (how, token) = match self {

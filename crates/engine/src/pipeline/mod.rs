@@ -10,6 +10,7 @@ mod homes;
 mod idempotency;
 mod memory;
 mod rate_limit;
+mod replicas;
 mod request;
 mod service;
 mod shared_log;
@@ -24,13 +25,16 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method};
 use jiff::Timestamp;
+use serde_json::Value;
 use store::{Share, Transaction};
+use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use crate::access::{Access, Credential, Identified};
 use crate::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
+use crate::stage;
 use crate::uploads::TakesFile;
 use audited::Audited;
 pub(crate) use authenticate::at_tools;
@@ -41,6 +45,7 @@ pub use idempotency::{InFlight, sweep};
 use memory::Question;
 pub use memory::{Kept, Memory, Tally, tag};
 pub use rate_limit::{Quota, RateLimits};
+pub(crate) use replicas::count as count_replicas;
 use request::Head;
 pub use request::{Payload, Request};
 pub use service::{Service, Settings};
@@ -50,7 +55,7 @@ pub use unsent::{Held, Hurry, Unsent};
 
 /// The statements of this chapter.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    idempotency::STATEMENTS.to_vec()
+    [idempotency::STATEMENTS, replicas::STATEMENTS].concat()
 }
 
 /// What is answered, whichever surface asked.
@@ -70,6 +75,8 @@ pub struct Outcome {
     pub retry_after: Option<u64>,
     /// Whose request it was, once that is known.
     pub requester: Option<Requester>,
+    /// What was refused or has failed, as the body says it.
+    pub error: Option<Error>,
 }
 
 /// Whose request it was, as the log names them.
@@ -149,7 +156,9 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
     let answered = through(&call, payload, &mut noted).await;
     let Noted { quota, requester } = noted;
     match answered {
-        Ok(Success { status, body, etag, is_replay }) => Outcome { status, body, etag, quota, is_replay, retry_after: None, requester },
+        Ok(Success { status, body, etag, is_replay }) => {
+            Outcome { status, body, etag, quota, is_replay, retry_after: None, requester, error: None }
+        }
         Err(error) => {
             log_failure(&error, operation.id, request_id);
             let limited = quota.as_ref().and_then(|quota| quota.retry_after);
@@ -161,6 +170,7 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
                 quota,
                 is_replay: false,
                 requester,
+                error: Some(error),
             }
         }
     }
@@ -168,7 +178,7 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
 
 async fn through(call: &Arc<Call>, payload: Payload, noted: &mut Noted) -> Result<Success> {
     let Call { service, operation, head, .. } = &**call;
-    let known = known(call).await?;
+    let known = known(call).instrument(stage!("authenticate")).await?;
     let share = known.as_ref().map_or_else(|| service.homes.of(operation, head), Caller::organization);
     service.room(share).await?;
     let Some(caller) = known else { return in_one_visit(call, share, payload, noted).await };
@@ -180,13 +190,13 @@ async fn through(call: &Arc<Call>, payload: Payload, noted: &mut Noted) -> Resul
     if let Some(file) = &operation.file {
         return with_file(call, file, admitted, payload).await;
     }
-    let arguments = head.read(payload, operation).await;
+    let arguments = head.read(payload, operation).instrument(stage!("read")).await;
     answer(call, admitted, arguments).await
 }
 
 /// The same way on, for what comes with a file: that is kept where the work is done, and removed where it is refused.
 async fn with_file(call: &Arc<Call>, file: &TakesFile, admitted: Admitted, payload: Payload) -> Result<Success> {
-    let (arguments, brought) = upload::read(call, file, admitted.caller(), payload).await;
+    let (arguments, brought) = upload::read(call, file, admitted.caller(), payload).instrument(stage!("read")).await;
     let answered = answer(call, admitted, arguments).await;
     if let Some(brought) = brought {
         brought.settle(&answered);
@@ -198,13 +208,16 @@ async fn with_file(call: &Arc<Call>, file: &TakesFile, admitted: Admitted, paylo
 async fn answer(call: &Arc<Call>, admitted: Admitted, arguments: Result<Arguments>) -> Result<Success> {
     let Call { service, operation, .. } = &**call;
     let share = admitted.caller().organization();
-    let validated = admitted.hear(call, arguments)?.validate_with_network(call).await?;
+    let validated = admitted.hear(call, arguments)?.validate_with_network(call).instrument(stage!("validate")).await?;
     match operation.effect {
         Effect::Read => {
+            if let Some(answered) = replicas::read(call, &validated).await {
+                return asked(call, answered?).await;
+            }
             let shared = call.clone();
             let reading = move |tx: &mut Transaction<'_>| {
                 let validated = if shared.service.store.is_private() { validated } else { validated.renewed(tx, &shared)? };
-                read(tx, &shared, validated)
+                stage!("run").in_scope(|| read_validated(tx, &shared, validated))
             };
             asked(call, service.store.read_for(share, reading).await?).await
         }
@@ -215,15 +228,21 @@ async fn answer(call: &Arc<Call>, admitted: Admitted, arguments: Result<Argument
 /// A read of somebody who is not known yet. One visit to the database: who asks, whether they may, and the answer come from
 /// one state.
 async fn in_one_visit(call: &Arc<Call>, share: Share, payload: Payload, noted: &mut Noted) -> Result<Success> {
-    let arguments = call.head.read(payload, call.operation).await;
+    let arguments = call.head.read(payload, call.operation).instrument(stage!("read")).await;
     let shared = call.clone();
     let visit = move |tx: &mut Transaction<'_>| {
         let mut taken = Noted::default();
-        let answered = authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now).and_then(|caller| {
+        let identified =
+            stage!("authenticate").in_scope(|| authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now));
+        let answered = identified.and_then(|caller| {
             let admitted = shared.admit(caller, None, &mut taken)?;
             match recall(&shared, &admitted) {
                 Some(success) => Ok(Reading::Done(success)),
-                None => read(tx, &shared, admitted.hear(&shared, arguments)?.validate(&shared)?),
+                None => {
+                    let heard = admitted.hear(&shared, arguments)?;
+                    let validated = stage!("validate").in_scope(|| heard.validate(&shared))?;
+                    stage!("run").in_scope(|| read_validated(tx, &shared, validated))
+                }
             }
         });
         Ok::<_, Error>((taken, answered))
@@ -247,7 +266,9 @@ async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
     // A server is asked for whoever comes, together; and what is kept takes no more than that.
     let is_together = !service.store.is_private() && authenticate::is_plain(operation, head);
     let is_kept = is_together && operation.kept.is_some() && !head.is_tool_call;
-    if !is_written && !is_shared && !is_kept {
+    // What a replica finds is held against the state they are found in.
+    let is_elsewhere = is_together && operation.may_lag && service.store.has_replicas();
+    if !is_written && !is_shared && !is_kept && !is_elsewhere {
         return Ok(None);
     }
     if is_together {
@@ -265,7 +286,8 @@ async fn take_shared(call: &Call, caller: &Caller) -> Option<Quota> {
         return None;
     }
     let Caller::Tenant(identified) = caller else { return None };
-    service.limits.take_shared(identified.owner(), &service.clock, *now).await
+    let span = if service.limits.are_shared() { stage!("rate limit") } else { Span::none() };
+    service.limits.take_shared(identified.owner(), &service.clock, *now).instrument(span).await
 }
 
 /// The answer that is kept, if it still holds.
@@ -322,9 +344,13 @@ impl Caller {
     }
 }
 
-fn read(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -> Result<Reading> {
-    let Call { service, operation, head, now } = call;
+fn read_validated(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -> Result<Reading> {
     let (caller, _, _, input) = validated.into_parts();
+    read(tx, call, caller, input)
+}
+
+fn read(tx: &mut Transaction<'_>, call: &Call, caller: Caller, input: Value) -> Result<Reading> {
+    let Call { service, operation, head, now } = call;
     let system = service.system(tx, *now);
     let answer = match (&operation.work, &caller) {
         (Work::Tenant(prepare), Caller::Tenant(identified)) => {
@@ -348,7 +374,7 @@ fn read(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -> Result<R
 /// What a write does in its transaction.
 enum Writing {
     Tenant(Uuid, Job),
-    System(serde_json::Value),
+    System(Value),
 }
 
 async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
@@ -386,7 +412,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
                     let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);
                     let mut context = Context::of_locked(system, locked, access);
                     let audited = audited.map(|audited| audited.begin(&mut context)).transpose()?;
-                    let answer = job(&mut context)?;
+                    let answer = stage!("run").in_scope(|| job(&mut context))?;
                     let body = success_body(&answer, head.id);
                     context.close()?;
                     if let Some(audited) = audited {
@@ -399,7 +425,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
                 }
                 (Writing::System(input), Work::System(work)) => {
                     let audited = audited.map(|audited| audited.begin_beside(&mut system, caller.access())).transpose()?;
-                    let answer = work(&mut system, input)?;
+                    let answer = stage!("run").in_scope(|| work(&mut system, input))?;
                     let body = success_body(&answer, head.id);
                     if let Some(audited) = audited {
                         audited.end_beside(&mut system, caller.access(), &answer, head.id, shared.clock.now())?;

@@ -49,6 +49,9 @@ impl Call {
     pub(super) fn admit(&self, caller: Caller, agreed: Option<Quota>, noted: &mut Noted) -> Result<Admitted> {
         let Self { service, operation, now, .. } = self;
         noted.requester = Some(Requester { organization: caller.organization(), credential: caller.access().credential });
+        if let Caller::Tenant(identified) = &caller {
+            service.kit.uses.note(identified.owner(), *now);
+        }
         let elapsed = service.clock.elapsed();
         noted.quota = match (operation.surface, &caller) {
             (Surface::Public, Caller::Tenant(identified)) => agreed.or_else(|| service.limits.take(identified.owner(), elapsed, *now)),
@@ -129,6 +132,14 @@ impl Validated {
             self.heard.caller = Caller::Tenant(identified);
         }
         Ok(self)
+    }
+
+    pub(super) const fn caller(&self) -> &Caller {
+        &self.heard.caller
+    }
+
+    pub(super) const fn input(&self) -> &Value {
+        &self.input
     }
 
     pub(super) fn into_parts(self) -> (Caller, Option<Key>, Arguments, Value) {

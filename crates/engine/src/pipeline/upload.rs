@@ -258,7 +258,7 @@ impl Reader<'_> {
 
     fn refused(&self, message: String) -> Error {
         let found = self.found.iter().cloned();
-        Error::issues(found.chain([Issue { path: Vec::new(), message }]).collect())
+        Error::issues(found.chain([Issue::at(Vec::new(), message)]).collect())
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::service::Service;
 use crate::app::NetworkFormat;
-use crate::error::Result;
+use crate::error::{Reason, Result};
 use crate::operation::{Arguments, Operation};
 
 /// The input of an operation from what was sent; 400 with every failing field, also of those that only the network can judge.
@@ -20,7 +20,7 @@ pub(super) async fn validate(
     for format in service.app.lists.all::<NetworkFormat>() {
         for (path, text) in examined.open_texts(format.name) {
             if let Err(reason) = (format.check)(service.kit.clone(), text).await {
-                examined.refuse(path, reason);
+                examined.refuse(path, Reason::rule(format.name, reason));
             }
         }
     }

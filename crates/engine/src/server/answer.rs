@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use bytes::{Buf, Bytes};
 use futures_util::FutureExt as _;
@@ -19,11 +18,10 @@ use hyper::body::Incoming;
 use hyper::rt::Executor;
 use hyper::service::Service;
 use tokio::time::Instant;
-use tower::ServiceExt as _;
 
 use super::connections::{Activity, Turn};
 use crate::pipeline::{Held, Unsent};
-use crate::surface::Peer;
+use crate::surface::{Interface, Peer};
 
 tokio::task_local! {
     /// The headway of the HTTP/2 stream that this task is.
@@ -126,7 +124,7 @@ impl<S: Future<Output = ()> + Send + 'static> Executor<S> for Streams {
 
 /// The interface, as one connection sees it.
 pub(super) struct Answering {
-    pub router: Router,
+    pub interface: Interface,
     pub activity: Arc<Activity>,
 }
 
@@ -138,9 +136,9 @@ impl Service<Request<Incoming>> for Answering {
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let turn = self.activity.begin();
         request.extensions_mut().insert(Peer(self.activity.address()));
-        let answered = self.router.clone().oneshot(request);
+        let answered = self.interface.clone().answer(request.map(Body::new));
         async move {
-            let mut response = answered.await?;
+            let mut response = answered.await;
             let held = response.extensions_mut().remove();
             let sending = Arc::new(Sending::begin(turn, held));
             Ok(response.map(|body| Outgoing { body, sending, has_begun: false, is_over: false }))

@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::Router;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -32,6 +31,7 @@ use super::Limits;
 use super::answer::{Answering, Headway, Patience, Since, Streams};
 use super::tls::Tls;
 use crate::pipeline::Unsent;
+use crate::surface::Interface;
 
 /// HTTP/2 streams of one connection.
 const STREAMS: u32 = 32;
@@ -56,13 +56,13 @@ const BATCH: usize = 128;
 pub async fn accept(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
-    router: Router,
+    interface: Interface,
     limits: Limits,
     unsent: Arc<Unsent>,
     stop: CancellationToken,
 ) {
     let closing = CancellationToken::new().drop_guard();
-    let connections = Arc::new(Connections::new(limits, tls, router, unsent.clone(), closing.token().clone()));
+    let connections = Arc::new(Connections::new(limits, tls, interface, unsent.clone(), closing.token().clone()));
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, peer)) => {
@@ -106,7 +106,7 @@ type Way = Either<Socket, TlsStream<Socket>>;
 struct Connections {
     limits: Limits,
     tls: Option<Arc<Tls>>,
-    router: Router,
+    interface: Interface,
     builder: auto::Builder<Streams>,
     patience: Patience,
     places: Arc<Semaphore>,
@@ -131,14 +131,14 @@ struct Entry {
 }
 
 impl Connections {
-    fn new(limits: Limits, tls: Option<Arc<Tls>>, router: Router, unsent: Arc<Unsent>, closing: CancellationToken) -> Self {
+    fn new(limits: Limits, tls: Option<Arc<Tls>>, interface: Interface, unsent: Arc<Unsent>, closing: CancellationToken) -> Self {
         let patience = Patience { usual: limits.headway, hurried: limits.hurried_headway, unsent };
         let mut builder = auto::Builder::new(Streams(patience.clone()));
         builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.idle).max_buf_size(BUFFER);
         builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING)).keep_alive_timeout(PING);
         builder.http2().max_concurrent_streams(STREAMS).max_send_buf_size(SEND_BUFFER);
         let places = Arc::new(Semaphore::new(limits.connections));
-        Self { limits, tls, router, builder, patience, places, open: Mutex::default(), closing, serving: TaskTracker::new() }
+        Self { limits, tls, interface, builder, patience, places, open: Mutex::default(), closing, serving: TaskTracker::new() }
     }
 
     /// A place for one more, once there is one. Where all are taken, idle connections are made to give way, and answers that make
@@ -188,7 +188,7 @@ impl Connections {
         }
         let socket = Socket { stream, activity: activity.clone() };
         let Some(way) = self.way(socket, activity).await else { return };
-        let answering = Answering { router: self.router.clone(), activity: activity.clone() };
+        let answering = Answering { interface: self.interface.clone(), activity: activity.clone() };
         let mut connection = pin!(self.builder.serve_connection(TokioIo::new(way), answering));
         tokio::select! {
             () = self.see_to_its_end(connection.as_mut(), activity) => {}

@@ -2,6 +2,7 @@
 
 mod answers;
 mod docs;
+mod interface;
 mod observe;
 pub mod openapi;
 mod packed;
@@ -9,6 +10,7 @@ mod reading;
 mod router;
 mod tools;
 
+pub use interface::Interface;
 pub use observe::{Metrics, Served};
 pub use packed::Packed;
 pub use router::{

@@ -10,12 +10,14 @@ use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use store::Waited;
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 use tracing::field::display;
 use uuid::Uuid;
 
 use crate::app::{Gauge, Gauges};
 use crate::logging;
-use crate::pipeline::{Requester, Service};
+use crate::pipeline::{self, Requester, Service};
+use crate::traces;
 
 /// How long a reading waits for the database; without an answer it is one of what the process knows by itself.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,6 +28,9 @@ const BUCKETS: [f64; 12] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0
 
 /// The target of the line that each request leaves in the log.
 const TARGET: &str = "vestibule::surface::observe";
+
+/// What is said of a request that was for no operation.
+pub(super) const NONE: &str = "-";
 
 /// The operation that answered, noted on the response for the log and the measurements.
 #[derive(Clone, Copy)]
@@ -43,7 +48,9 @@ impl Metrics {
             let builder = PrometheusBuilder::new().set_buckets(&BUCKETS).map_err(|error| error.to_string())?;
             builder.install_recorder().map_err(|error| error.to_string())
         };
-        INSTALLED.get_or_init(install).clone().map(Self)
+        let installed = INSTALLED.get_or_init(install).clone().map(Self);
+        pipeline::count_replicas();
+        installed
     }
 
     /// Folds what is measured into what is told, until `stop` is cancelled. Without that, every measured request would be kept
@@ -96,6 +103,7 @@ impl Metrics {
                 service.store.connections_given_up(),
             ),
             ("vestibule_log_lines_lost_total", "Lines of the log that could not be written.", logging::lost()),
+            ("vestibule_spans_lost_total", "Spans of traces that no collector has taken.", traces::lost()),
         ];
         for (name, help, value) in counters {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}");
@@ -134,6 +142,23 @@ impl Measured {
             KEPT.write().unwrap_or_else(PoisonError::into_inner).insert((operation, status), measured.clone());
             measured
         })
+    }
+}
+
+/// Says in the span of a request what came of it.
+pub(super) fn span(span: &Span, operation: &'static str, requester: Option<Requester>, method: &Method, status: StatusCode) {
+    if span.is_disabled() {
+        return;
+    }
+    if operation != NONE {
+        span.record("trace.name", operation).record("vestibule.operation", operation);
+    }
+    span.record("http.request.method", method.as_str()).record("http.response.status_code", status.as_u16());
+    if let Some(organization) = requester.and_then(|requester| requester.organization) {
+        span.record("vestibule.organization.id", display(organization));
+    }
+    if status.is_server_error() {
+        span.record("trace.failed", true);
     }
 }
 

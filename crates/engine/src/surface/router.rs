@@ -1,7 +1,6 @@
 //! HTTP: every operation as a route, and what stands around all of them.
 
 use std::net::IpAddr;
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -9,42 +8,28 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request as HttpRequest, State};
-use axum::middleware::{self, Next};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get, on};
-use futures_util::FutureExt as _;
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
-use http_body::Body as _;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use strum::VariantArray as _;
-use tower_http::CompressionLevel;
-use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::cors::CorsLayer;
 use uuid::Uuid;
 
 use super::answers::{self, Wishes};
-use super::observe::{self, Metrics, Served};
+use super::interface::{Beside, Interface};
+use super::observe::{Metrics, Served};
 use super::openapi::{self, Document};
-use super::reading::Reading;
 use super::{docs, tools};
 use crate::access::Resource;
 use crate::error::{Error, Kind};
 use crate::operation::{Operation, Surface};
 use crate::pipeline::{self, Outcome, Payload, Quota, Request, Requester, Service, error_body};
 
-/// Answers at least this large are compressed, for clients that accept it.
-const COMPRESS_FROM: u64 = 1_024;
-
-/// Documents that bring their own compression.
-const PDF: NotForContentType = NotForContentType::const_new("application/pdf");
-
-/// Answers of so many bytes are given only where there is room for them.
-const LARGE: u64 = 64 << 10;
-
 /// Headers of the interface (spec: Response envelope).
-const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
@@ -69,7 +54,7 @@ pub struct Others {
 }
 
 /// Everything that answers on the port: the operations and what there is beside them, and other routes besides.
-pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], others: Others) -> Result<Router, String> {
+pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], others: Others) -> Result<Interface, String> {
     let app = service.app;
     let mut routes = Router::new();
     for operation in &app.operations {
@@ -84,27 +69,29 @@ pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], othe
             add(&format!("{path}/"));
         }
     }
-    let compression = CompressionLayer::new()
-        .gzip(true)
-        .br(true)
-        .quality(CompressionLevel::Fastest)
-        // Nothing is gained with what is compressed already.
-        .compress_when(SizeAbove::new(COMPRESS_FROM).and(NotForContentType::SSE).and(NotForContentType::IMAGES).and(PDF));
     let routes = routes.with_state(service.clone()).merge(tools::router(service.clone(), origins));
-    let routes = others.within.into_iter().fold(routes, Router::merge).layer(middleware::from_fn_with_state(service.clone(), counted));
-    // What is small or shared by all, and what one asks of a server that is in trouble, is not counted.
-    let beside = Router::new()
+    let routes = others.within.into_iter().fold(routes, Router::merge);
+    let shared = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(move |State(service): State<Arc<Service>>| async move { metrics.render(&service).await }))
         .merge(documents(service))
         .with_state(service.clone())
         .merge(docs::router());
-    let routes = routes.merge(beside).fallback(not_found).method_not_allowed_fallback(not_found).layer(compression);
+    let routes = routes.merge(noted(shared, Beside::Shared)).fallback(not_found).method_not_allowed_fallback(not_found);
     // Without an origin to let in, a preflight is a method that is no route, like any other.
     let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)?) };
-    let routes = others.open.into_iter().fold(routes, Router::merge);
-    Ok(routes.layer(middleware::from_fn_with_state(service.clone(), traced)))
+    let open = others.open.into_iter().fold(Router::new(), Router::merge);
+    Ok(Interface::new(routes.merge(noted(open, Beside::Open)), service.clone()))
+}
+
+/// Routes whose answers say where they stand.
+fn noted(routes: Router, beside: Beside) -> Router {
+    let note = move |mut response: Response| async move {
+        response.extensions_mut().insert(beside);
+        response
+    };
+    routes.layer(middleware::map_response(note))
 }
 
 fn cors(origins: &[String]) -> Result<CorsLayer, String> {
@@ -119,53 +106,6 @@ fn cors(origins: &[String]) -> Result<CorsLayer, String> {
 
 fn filter(method: &Method) -> MethodFilter {
     MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET)
-}
-
-/// Gives every request an id, turns a panic into a logged 500, and writes the request down.
-async fn traced(State(service): State<Arc<Service>>, mut request: HttpRequest, next: Next) -> Response {
-    let id = service.kit.ids.uuid(service.clock.now());
-    let started = service.clock.elapsed();
-    let method = request.method().clone();
-    request.extensions_mut().insert(RequestId(id));
-    let is_persistent = matches!(request.version(), Version::HTTP_10 | Version::HTTP_11);
-    let (request, reading) = Reading::watch(request);
-    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let mut response = answered.unwrap_or_else(|panic| {
-        let reason = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        tracing::error!(request_id = %id, reason = reason.unwrap_or("unknown"), "panicked");
-        refuse(&Kind::Internal.into(), id)
-    });
-    if let Ok(value) = HeaderValue::from_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer())) {
-        response.headers_mut().insert(X_REQUEST_ID, value);
-    }
-    answers::name_coding(response.headers_mut());
-    if is_persistent && !reading.is_over() {
-        // What is left of the body is not waited for, so the connection ends here; a client that knows opens another.
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    let took = service.clock.elapsed().saturating_sub(started);
-    let operation = response.extensions().get::<Served>().map_or("-", |served| served.0);
-    let requester = response.extensions().get::<Requester>().copied();
-    observe::request(operation, requester, &method, response.status(), took, id);
-    response
-}
-
-/// Says how large an answer is, and whose, of what waits to be sent.
-///
-/// A request is let in while there is room, and many may be let in before the first of them is answered. So a large answer
-/// that finds none is not given; what has been done is told in any case.
-async fn counted(State(service): State<Arc<Service>>, request: HttpRequest, next: Next) -> Response {
-    let (is_read, id) = (request.method() == Method::GET, request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0));
-    let mut response = next.run(request).await;
-    let share = response.extensions().get::<Requester>().and_then(|requester| requester.organization);
-    let bytes = response.body().size_hint().lower();
-    if is_read && bytes >= LARGE && !service.unsent.has_room_now(share) {
-        tracing::warn!(request_id = %id, cause = "too much that was answered waits to be sent", "not available");
-        return refuse(&Kind::Unavailable.into(), id);
-    }
-    let held = service.unsent.hold(share, bytes);
-    response.extensions_mut().insert(held);
-    response
 }
 
 /// Parameters of a path, or that they are not UTF-8.

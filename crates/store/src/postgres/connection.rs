@@ -4,7 +4,6 @@
 //! transaction, savepoints, and changes whose number of rows nobody asks for.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::future::poll_fn;
 use std::mem;
 use std::pin::{Pin, pin};
@@ -14,34 +13,31 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::Client;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::ToSql;
 
 use super::link::{Failure, Link};
 use super::pool::Pool;
+use super::pooler::Pooling;
+use super::statements::{Known, Statements};
 use crate::error::{Error, Result};
-use crate::many;
 use crate::statement::Statement;
 use crate::value::{Columns, Row, Value};
 
 /// How long an answer is waited for on this side: longer than the server lets a statement run, so that a server that is there
 /// is heard.
 const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
-/// The same for what is said first on a connection that has rested. It is answered at once where somebody answers, and otherwise
-/// there is time left for a new connection before the caller's patience ends.
-const FIRST_LIMIT: Duration = Duration::from_millis(1_500);
 /// What ends a transaction for good.
 pub(super) const COMMIT: &str = "commit";
 
 static TRY_LOCK: Statement = Statement::new("select pg_try_advisory_xact_lock(?1)");
 
-/// A connection, and the statements prepared on it.
+/// A connection, and the statements known on it.
 pub(crate) struct Connection {
     pub(super) link: Link,
     /// Where it comes from, while it is in use.
     pub(super) pool: Option<Arc<Pool>>,
-    prepared: HashMap<usize, tokio_postgres::Statement>,
-    /// The same for many rows.
-    prepared_for_many: HashMap<usize, tokio_postgres::Statement>,
+    pub(super) pooling: Pooling,
+    statements: Statements,
     pub(super) generation: u64,
     pub(super) made: Instant,
     pub(super) rests_since: Instant,
@@ -82,22 +78,22 @@ enum Told {
 /// A step, as it is sent.
 enum Ready<'s> {
     Say(&'static str),
-    Rows(tokio_postgres::Statement, Vec<&'s (dyn ToSql + Sync)>),
-    Change(tokio_postgres::Statement, Vec<&'s (dyn ToSql + Sync)>),
+    Rows(Known, Vec<&'s (dyn ToSql + Sync)>),
+    Change(Known, Vec<&'s (dyn ToSql + Sync)>),
     /// With what is the same in every row, and what is not.
-    Many(tokio_postgres::Statement, &'s Value, Vec<Vec<&'s Value>>),
+    Many(Known, &'s Value, Vec<Vec<&'s Value>>),
 }
 
 type Asked<'c> = Pin<Box<dyn Future<Output = Result<Told, tokio_postgres::Error>> + 'c>>;
 
 impl Connection {
-    pub(super) fn new(link: Link, generation: u64) -> Self {
+    pub(super) fn new(link: Link, pooling: Pooling, statements: Statements, generation: u64) -> Self {
         let now = Instant::now();
         Self {
             link,
             pool: None,
-            prepared: HashMap::new(),
-            prepared_for_many: HashMap::new(),
+            pooling,
+            statements,
             generation,
             made: now,
             rests_since: now,
@@ -224,17 +220,17 @@ impl Connection {
     fn heard(&mut self, steps: &[Step<'_>]) -> Result<Vec<Told>> {
         loop {
             let is_first = !self.is_heard;
-            let answer = self.said(steps);
-            let is_demoted = self.link.is_read_only();
+            let answer = self.said(steps).map_err(|failure| self.pooling.judged(failure));
+            let is_demoted = self.pooling.is_demoted(&self.link) || matches!(answer, Err(Failure::Demoted));
             if !is_first || (self.is_heard && !is_demoted) {
                 return answer.map_err(Error::from);
             }
             let cause = match answer {
                 // What was committed is not said again, nor what may have been.
                 answer if steps.iter().any(|step| matches!(step, Step::Say(COMMIT))) => return answer.map_err(Error::from),
-                Err(failure) if !self.link.is_lost() => return Err(failure.into()),
+                Err(failure) if !self.link.is_lost() && !matches!(failure, Failure::Demoted) => return Err(failure.into()),
                 Err(failure) if !is_demoted => failure.to_string(),
-                _ => "the server has become one that takes no writes".to_owned(),
+                _ => Failure::Demoted.to_string(),
             };
             self.replace(&cause)?;
         }
@@ -247,9 +243,9 @@ impl Connection {
         };
         // First, so that those at rest that are most likely dead, too, are not tried one by one.
         pool.doubt_all(self.generation, &cause);
-        let Self { link, prepared, prepared_for_many, generation, made, rests_since, is_heard, .. } = pool.take(self.heard_until)?;
-        (self.prepared, self.prepared_for_many) = (prepared, prepared_for_many);
-        (self.generation, self.made, self.rests_since, self.is_heard) = (generation, made, rests_since, is_heard);
+        let Self { link, statements, generation, made, rests_since, is_heard, .. } = pool.take(self.heard_until)?;
+        (self.statements, self.generation) = (statements, generation);
+        (self.made, self.rests_since, self.is_heard) = (made, rests_since, is_heard);
         mem::replace(&mut self.link, link).close();
         Ok(())
     }
@@ -261,7 +257,7 @@ impl Connection {
             ready.push(self.prepare_step(step)?);
         }
         let now = Instant::now();
-        let (first_until, until) = (if self.is_heard { now + ANSWER_LIMIT } else { now + FIRST_LIMIT }, now + ANSWER_LIMIT);
+        let (first_until, until) = (now + self.answer_limit(), now + ANSWER_LIMIT);
         let is_heard = &mut self.is_heard;
         self.link.ask(until, async |client| {
             let client = &*client;
@@ -295,44 +291,30 @@ impl Connection {
     fn prepare_step<'s>(&mut self, step: &'s Step<'_>) -> Result<Ready<'s>, Failure> {
         Ok(match step {
             Step::Say(sql) => Ready::Say(sql),
-            Step::Rows(statement, params) => Ready::Rows(self.prepared(statement)?, borrowed(params)),
-            Step::Change(statement, params) => Ready::Change(self.prepared(statement)?, borrowed(params)),
+            Step::Rows(statement, params) => Ready::Rows(self.known(statement)?, borrowed(params)),
+            Step::Change(statement, params) => Ready::Change(self.known(statement)?, borrowed(params)),
             Step::Many(statement, rows) => {
-                let prepared = self.prepared_for_many(statement)?.ok_or(Failure::Lost)?;
-                let columns = prepared.params().len();
+                let known = self.known_for_many(statement)?.ok_or(Failure::Lost)?;
+                let columns = known.params().len();
                 let first = rows.first().and_then(|row| row.first()).ok_or(Failure::Lost)?;
-                Ready::Many(prepared, first, (1..columns).map(|column| rows.iter().map(|row| &row[column]).collect()).collect())
+                Ready::Many(known, first, (1..columns).map(|column| rows.iter().map(|row| &row[column]).collect()).collect())
             }
         })
     }
 
-    fn prepared(&mut self, statement: &'static Statement) -> Result<tokio_postgres::Statement, Failure> {
-        // Statements are statics, so the address names one; a text as key would be hashed at every use.
-        let key = std::ptr::from_ref(statement) as usize;
-        if let Some(prepared) = self.prepared.get(&key) {
-            return Ok(prepared.clone());
-        }
-        let prepared = self.ask_to_prepare(statement.postgres())?;
-        self.prepared.insert(key, prepared.clone());
-        Ok(prepared)
+    /// How long the next answer is waited for: longer than the server lets a statement run, but on a connection that has rested.
+    fn answer_limit(&self) -> Duration {
+        if self.is_heard { ANSWER_LIMIT } else { self.pooling.first_limit() }
     }
 
-    fn prepared_for_many(&mut self, statement: &'static Statement) -> Result<Option<tokio_postgres::Statement>, Failure> {
-        let key = std::ptr::from_ref(statement) as usize;
-        if let Some(prepared) = self.prepared_for_many.get(&key) {
-            return Ok(Some(prepared.clone()));
-        }
-        // The database knows of what type each parameter is, in the statement for one row.
-        let for_one = self.prepared(statement)?;
-        let Some(text) = many::of_many(statement.postgres(), for_one.params().iter().map(Type::name)) else { return Ok(None) };
-        let prepared = self.ask_to_prepare(&text)?;
-        self.prepared_for_many.insert(key, prepared.clone());
-        Ok(Some(prepared))
+    fn known(&mut self, statement: &'static Statement) -> Result<Known, Failure> {
+        let limit = self.answer_limit();
+        self.statements.get(&mut self.link, limit, statement)
     }
 
-    fn ask_to_prepare(&mut self, sql: &str) -> Result<tokio_postgres::Statement, Failure> {
-        let limit = if self.is_heard { ANSWER_LIMIT } else { FIRST_LIMIT };
-        self.link.ask(Instant::now() + limit, async |client| client.prepare(sql).await)
+    fn known_for_many(&mut self, statement: &'static Statement) -> Result<Option<Known>, Failure> {
+        let limit = self.answer_limit();
+        self.statements.get_for_many(&mut self.link, limit, statement)
     }
 
     pub(crate) fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
@@ -361,10 +343,10 @@ impl Connection {
     }
 
     fn many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Told>> {
-        let Some(prepared) = self.prepared_for_many(statement)? else {
+        let Some(known) = self.known_for_many(statement)? else {
             return Err(Error::Defect(format!("is for no rows: {}", statement.text())));
         };
-        let columns = prepared.params().len();
+        let columns = known.params().len();
         if rows.iter().any(|row| row.len() != columns) {
             return Err(Error::Defect(format!("wants {columns} values a row: {}", statement.text())));
         }
@@ -391,8 +373,8 @@ impl Connection {
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
         // Not every update can be run for many rows, and what is run for many is told by running it.
         let is_insert = statement.text().trim_start().starts_with("insert ");
-        let prepared = self.prepared(statement).and_then(|_| if is_insert { self.prepared_for_many(statement) } else { Ok(None) });
-        prepared.map(drop).map_err(|failure| Error::Defect(format!("{failure}: {}", statement.text())))
+        let known = self.known(statement).and_then(|_| if is_insert { self.known_for_many(statement) } else { Ok(None) });
+        known.map(drop).map_err(|failure| Error::Defect(format!("{failure}: {}", statement.text())))
     }
 }
 
@@ -400,18 +382,31 @@ impl Ready<'_> {
     fn ask<'c>(&'c self, client: &'c Client) -> Asked<'c> {
         match self {
             Self::Say(sql) => Box::pin(async move { client.batch_execute(sql).await.map(|()| Told::Done) }),
-            Self::Rows(statement, params) => Box::pin(async move { client.query(statement, params).await.map(Told::Rows) }),
-            Self::Change(statement, params) => Box::pin(async move { client.execute(statement, params).await.map(Told::Touched) }),
-            Self::Many(statement, first, arrays) => Box::pin(async move {
+            Self::Rows(known, params) => Box::pin(rows(client, known, params)),
+            Self::Change(known, params) => Box::pin(change(client, known, params)),
+            Self::Many(known, first, arrays) => Box::pin(async move {
                 let mut params: Vec<&(dyn ToSql + Sync)> = vec![*first];
                 params.extend(arrays.iter().map(|array| array as &(dyn ToSql + Sync)));
-                if statement.columns().is_empty() {
-                    return client.execute(statement, &params).await.map(Told::Touched);
-                }
-                client.query(statement, &params).await.map(Told::Rows)
+                if known.has_rows() { rows(client, known, &params).await } else { change(client, known, &params).await }
             }),
         }
     }
+}
+
+async fn rows(client: &Client, known: &Known, params: &[&(dyn ToSql + Sync)]) -> Result<Told, tokio_postgres::Error> {
+    let rows = match known {
+        Known::Prepared(statement) => client.query(statement, params).await,
+        Known::Typed(typed) => client.query_typed(&typed.text, &typed.with(params)).await,
+    };
+    rows.map(Told::Rows)
+}
+
+async fn change(client: &Client, known: &Known, params: &[&(dyn ToSql + Sync)]) -> Result<Told, tokio_postgres::Error> {
+    let touched = match known {
+        Known::Prepared(statement) => client.execute(statement, params).await,
+        Known::Typed(typed) => client.execute_typed(&typed.text, &typed.with(params)).await,
+    };
+    touched.map(Told::Touched)
 }
 
 impl Told {

@@ -17,7 +17,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout, timeout_at};
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, SimpleQueryMessage, Socket};
@@ -44,6 +44,8 @@ pub(super) enum Failure {
     Lost,
     /// This system has no means for a connection.
     System(io::Error),
+    /// The server has become one that takes no writes.
+    Demoted,
     /// The server or the driver says why.
     Told(tokio_postgres::Error),
 }
@@ -67,6 +69,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Silence => f.write_str("the server did not answer in time"),
             Self::Lost => f.write_str("the connection was lost"),
+            Self::Demoted => f.write_str("the server has become one that takes no writes"),
             Self::System(error) => error.fmt(f),
             Self::Told(error) => f.write_str(&error::told(error)),
         }
@@ -182,7 +185,8 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn new(url: &str) -> Result<Self> {
+    /// To the servers of a URL that are of a sort.
+    pub(super) fn new(url: &str, sort: TargetSessionAttrs) -> Result<Self> {
         let (url, tls) = tls_of(url)?;
         let mut config: Config = url.parse().map_err(|error| Error::Configuration(error::told(&error)))?;
         config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
@@ -192,6 +196,7 @@ impl Connector {
         config.keepalives_idle(Duration::from_secs(10));
         config.application_name("vestibule");
         let tls = tls.map_or_else(|| tls_trusting(rustls::RootCertStore::empty()), Ok)?;
+        config.target_session_attrs(sort);
         Ok(Self { servers: Servers::of(&config)?, tls: MakeRustlsConnect::new(tls) })
     }
 

@@ -9,8 +9,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 
-use super::link::Link;
-use crate::error::{Result, told};
+use super::link::{Failure, Link};
+use crate::WAIT_LIMIT;
+use crate::error::{Error, Result, of_a_newer_version, told};
 
 /// Held while migrating, so that of several nodes starting at once one migrates and the others wait.
 const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
@@ -24,8 +25,37 @@ const BRIEFLY: &str = "set lock_timeout = '300ms'";
 const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
+/// What is said where a pooler stands in the way.
+pub(super) const PAST_THE_POOLER: &str = "there is a pooler before it that works by transaction, and a migration holds a lock of its \
+    session: give the address of the server itself, as --database-url or beside it as --database-direct-url";
+/// Which migrations a database has, as it is noted along with them.
+const APPLIED: &str = "select coalesce(string_agg(version || ' ' || name, ',' order by version), '') from refinery_schema_history";
+
+/// Refuses a database that lacks some of these migrations, or has others. Blocks.
+pub(super) fn assert_done(link: &mut Link, migrations: &refinery_core::Runner) -> Result<()> {
+    let applied = match link.word(Instant::now() + WAIT_LIMIT, APPLIED) {
+        Ok(applied) => applied.unwrap_or_default(),
+        Err(Failure::Told(error)) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => String::new(),
+        Err(failure) => return Err(Error::Configuration(failure.to_string())),
+    };
+    let applied: Vec<&str> = applied.split(',').filter(|migration| !migration.is_empty()).collect();
+    let known: Vec<String> = migrations.get_migrations().iter().map(|one| format!("{} {}", one.version(), one.name())).collect();
+    if let Some(unknown) = applied.iter().find(|migration| !known.iter().any(|known| known == *migration)) {
+        let (version, name) = unknown.split_once(' ').unwrap_or((unknown, ""));
+        return Err(Error::Configuration(of_a_newer_version(format_args!("V{version}__{name}"))));
+    }
+    if applied.len() < known.len() {
+        return Err(Error::Configuration(
+            "it is of an older version of this program, and is not migrated through the pooler before it, which works by transaction: \
+             run vestibule migrate with the address of the server itself first, or give that as --database-direct-url"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
 /// Brings the schema to the newest of these. Blocks.
-pub(super) fn migrate(link: &mut Link, migrations: &refinery::Runner) -> Result<()> {
+pub(super) fn migrate(link: &mut Link, migrations: &refinery_core::Runner) -> Result<()> {
     let until = Instant::now() + MIGRATION_LIMIT;
     link.run(until, PATIENT_SESSION)?;
     link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
@@ -45,8 +75,8 @@ pub(super) fn migrate(link: &mut Link, migrations: &refinery::Runner) -> Result<
 }
 
 /// What the server says where a migration has failed for nothing but what others do at the moment.
-fn others_are_at_it(error: &refinery::Error) -> Option<String> {
-    let refinery::error::Kind::Connection(_, cause) = error.kind() else { return None };
+fn others_are_at_it(error: &refinery_core::Error) -> Option<String> {
+    let refinery_core::error::Kind::Connection(_, cause) = error.kind() else { return None };
     let cause = cause.downcast_ref::<tokio_postgres::Error>()?;
     let is_passing = [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(cause.code()?);
     is_passing.then(|| told(cause))

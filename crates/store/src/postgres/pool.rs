@@ -10,6 +10,8 @@ use tokio::time::Instant;
 
 use super::connection::Connection;
 use super::link::Connector;
+use super::pooler::Pooling;
+use super::statements::{Catalogue, Statements};
 use crate::error::{Error, Result};
 
 /// Between two attempts to connect.
@@ -27,8 +29,10 @@ const AGE_LIMIT: Duration = Duration::from_mins(30);
 /// and finding that out one by one costs a caller's patience each time.
 pub(super) struct Pool {
     connector: Arc<Connector>,
-    /// What is said first on each.
-    session: &'static str,
+    pub(super) pooling: Pooling,
+    /// What is said first on each, if anything.
+    session: Option<&'static str>,
+    catalogue: Arc<Catalogue>,
     /// Whether the rows of shares are on several servers.
     is_spread: bool,
     resting: Mutex<Resting>,
@@ -44,8 +48,14 @@ struct Resting {
 }
 
 impl Pool {
-    pub(super) fn new(connector: Arc<Connector>, session: &'static str, is_spread: bool) -> Self {
-        Self { connector, session, is_spread, resting: Mutex::default(), given_up: AtomicU64::default() }
+    pub(super) fn new(
+        connector: Arc<Connector>,
+        pooling: Pooling,
+        session: Option<&'static str>,
+        catalogue: Arc<Catalogue>,
+        is_spread: bool,
+    ) -> Self {
+        Self { connector, pooling, session, catalogue, is_spread, resting: Mutex::default(), given_up: AtomicU64::default() }
     }
 
     pub(super) fn is_spread(&self) -> bool {
@@ -85,11 +95,14 @@ impl Pool {
         loop {
             let generation = self.resting().generation;
             let connected = self.connector.connect(until).and_then(|mut link| {
-                link.run(until, self.session)?;
+                self.session.map_or(Ok(()), |session| link.run(until, session))?;
                 Ok(link)
             });
             match connected {
-                Ok(link) => return Ok(Connection::new(link, generation)),
+                Ok(link) => {
+                    let statements = Statements::new(self.pooling, &self.catalogue);
+                    return Ok(Connection::new(link, self.pooling, statements, generation));
+                }
                 Err(_) if Instant::now() + PAUSE < until => std::thread::sleep(PAUSE),
                 // Whatever the server says against it: it was good enough when this process started.
                 Err(failure) => return Err(Error::Unavailable(failure.to_string())),

@@ -1,6 +1,6 @@
-//! Which of the servers that a URL names takes writes.
+//! Which of the servers that a URL names is to be used: one that takes writes, or, for reads that may be behind, any.
 //!
-//! All of them are asked, one shortly after another, and the first that takes writes is used: a server that accepts a
+//! All of them are asked, one shortly after another, and the first that will do is used: a server that accepts a
 //! connection and then says nothing, as one does whose processes hang, costs the others a head start and no more. The one
 //! that was used last is asked first. It is the same for the addresses that one name leads to.
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::timeout;
-use tokio_postgres::config::{Host, TargetSessionAttrs};
+use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -112,8 +112,7 @@ fn without_hosts(config: &Config) -> Config {
     config.get_keepalives_retries().map(|retries| bare.keepalives_retries(retries));
     bare.keepalives(config.get_keepalives()).keepalives_idle(config.get_keepalives_idle());
     bare.ssl_mode(config.get_ssl_mode()).ssl_negotiation(config.get_ssl_negotiation()).channel_binding(config.get_channel_binding());
-    // What is read and what is written have to be of one server, whichever it is after a fail-over.
-    bare.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    bare.target_session_attrs(config.get_target_session_attrs());
     bare
 }
 
@@ -162,6 +161,7 @@ mod tests {
     use std::pin::Pin;
 
     use tokio::time::{Instant, sleep};
+    use tokio_postgres::config::TargetSessionAttrs;
 
     use super::*;
 
@@ -192,7 +192,8 @@ mod tests {
     }
 
     fn servers(url: &str) -> Result<Servers, String> {
-        Servers::of(&url.parse().unwrap()).map_err(|error| error.to_string())
+        let mut config: Config = url.parse().unwrap();
+        Servers::of(config.target_session_attrs(TargetSessionAttrs::ReadWrite)).map_err(|error| error.to_string())
     }
 
     #[test]

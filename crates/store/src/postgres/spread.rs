@@ -5,6 +5,7 @@
 //! that server says so. A database of which only some tables lie so would lose that without a word, so it is refused.
 
 use tokio::time::Instant;
+use tokio_postgres::config::TargetSessionAttrs;
 
 use super::link::{Connector, Failure, Link};
 use super::migrating;
@@ -84,7 +85,7 @@ fn has_extension(link: &mut Link, until: Instant) -> Result<bool, Failure> {
 /// Refuses a database of which only some tables are spread.
 pub(crate) fn assert_whole(url: &str, spread: &Spread) -> Result<()> {
     let until = Instant::now() + WAIT_LIMIT;
-    let mut link = Connector::new(url)?.connect(until).map_err(unusable)?;
+    let mut link = Connector::new(url, TargetSessionAttrs::ReadWrite)?.connect(until).map_err(unusable)?;
     let refusal = if has_extension(&mut link, until)? { tables(&mut link, until, spread)?.refusal() } else { None };
     link.close();
     refusal.map_or(Ok(()), |refusal| Err(Error::Configuration(refusal)))
@@ -108,9 +109,9 @@ fn tables(link: &mut Link, until: Instant, spread: &Spread) -> Result<Tables, Fa
 }
 
 /// Spreads what of a database is not spread yet, in one transaction; the number of tables. Blocks, and so is whoever uses the database.
-pub(crate) fn distribute(url: &str, migrations: &refinery::Runner, spread: &Spread) -> Result<usize> {
+pub(crate) fn distribute(url: &str, migrations: &refinery_core::Runner, spread: &Spread) -> Result<usize> {
     let until = Instant::now() + migrating::MIGRATION_LIMIT;
-    let mut link = Connector::new(url)?.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
+    let mut link = Connector::new(url, TargetSessionAttrs::ReadWrite)?.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
     migrating::migrate(&mut link, migrations)?;
     let refuse = |text: &str| Err(Error::Configuration(text.into()));
     if !has_extension(&mut link, until)? {

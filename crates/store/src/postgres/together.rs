@@ -24,8 +24,6 @@ const TOGETHER: usize = 64;
 const TOGETHER_TIME: Duration = Duration::from_millis(5);
 
 /// The first of them has the transaction to itself.
-const BEGIN: &str = "begin";
-const BEGIN_ANEW: &str = "rollback; begin";
 const FOLLOW: &str = "savepoint operation";
 const FOLLOW_ON: &str = "release savepoint operation; savepoint operation";
 const UNDO: &str = "rollback to savepoint operation";
@@ -115,7 +113,8 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
         }
     };
     let mut batch = Batch { connection, done: Vec::new(), failed: Vec::new() };
-    batch.connection.ready(Some(BEGIN), false, heard_until, first.until);
+    let begin = batch.connection.pooling.begin();
+    batch.connection.ready(Some(begin), false, heard_until, first.until);
     let (mut attempts, mut before, mut next) = (0, Duration::ZERO, Some(first));
     let mut outcome = Ok(());
     let mut took = Duration::ZERO;
@@ -193,7 +192,8 @@ impl Batch {
         if self.connection.link.is_lost() {
             return Err(Error::Unavailable("the connection was lost while it was in use".into()));
         }
-        self.connection.end(if self.done.is_empty() { BEGIN_ANEW } else { UNDO }).map_err(Error::from)
+        let begin_anew = self.connection.pooling.begin_anew();
+        self.connection.end(if self.done.is_empty() { begin_anew } else { UNDO }).map_err(Error::from)
     }
 
     /// Ends the transaction: whether the connection is outside of one, and what came of what has succeeded.

@@ -12,7 +12,7 @@ pub struct Opened {
 
 /// Migrations that make the table.
 pub fn migrations(table: &str) -> Migrations {
-    let runner = || refinery::Runner::new(&[refinery::Migration::unapplied("V1__thing", table).unwrap()]);
+    let runner = || Migrations::runner(&[("V1__thing", table)]);
     Migrations { sqlite: runner(), postgres: runner() }
 }
 

@@ -1,29 +1,27 @@
 //! What a schema's validator finds, said in the interface's words and of the right fields.
 
-use std::borrow::Cow;
-
-use jsonschema::ValidationError;
-use jsonschema::error::{TypeKind, ValidationErrorKind as Failure};
+use schema::Failure as ValidationError;
+use schema::error::{TypeKind, ValidationErrorKind as Failure};
 use serde_json::Value;
 
 use super::Shape;
 use super::issues::Issues;
-use crate::error::PathSegment;
+use crate::error::{PathSegment, Reason};
 use crate::format;
 
 impl Shape {
     /// The same of a field at a path.
-    fn stranger_at(&self, path: &[PathSegment]) -> &'static str {
+    fn stranger_at(&self, path: &[PathSegment]) -> Reason {
         let keys = path.iter().filter_map(|step| if let PathSegment::Key(name) = step { Some(name.as_str()) } else { None });
         let keys: Vec<&str> = keys.collect();
         let known = self.misnomers.iter().find(|(end, _)| keys.ends_with(&end.split('.').collect::<Vec<_>>()));
         match (known, path) {
-            (Some((_, words)), _) => words,
+            (Some((_, words)), _) => Reason::from(*words),
             (None, [PathSegment::Key(name)]) => self.stranger(name),
             (None, [PathSegment::Key(data), PathSegment::Key(name)]) if data == "data" && self.answer_fields.contains(name) => {
-                "read-only field"
+                Reason::ReadOnly
             }
-            (None, _) => "unrecognized field",
+            (None, _) => Reason::Unknown,
         }
     }
 
@@ -38,7 +36,7 @@ impl Shape {
                     issues.add(path, words);
                 }
             }
-            Failure::Required { property } => issues.add(below(&path, property.as_str().unwrap_or_default()), "is required"),
+            Failure::Required { property } => issues.add(below(&path, property.as_str().unwrap_or_default()), Reason::Required),
             Failure::AnyOf { context } | Failure::OneOfNotValid { context } => self.report_shapes(path, context, issues),
             kind => issues.add(path, describe(kind)),
         }
@@ -51,7 +49,7 @@ impl Shape {
             && let Some((tag, _)) = all.first().cloned()
         {
             let known: Value = all.into_iter().map(|(_, value)| value).collect();
-            return issues.add(tag, format!("must be one of {known}"));
+            return issues.add(tag, Reason::OneOf(known.to_string()));
         }
         let lacks = |name: &str| {
             let is_it = |error: &ValidationError<'_>| matches!(error.kind(), Failure::Required { property } if property == name);
@@ -62,7 +60,7 @@ impl Shape {
             _ => None,
         });
         if let Some(name) = missing {
-            return issues.add(below(&path, name), "is required");
+            return issues.add(below(&path, name), Reason::Required);
         }
         let is_tagged = tags.iter().any(Option::is_some);
         let of_its_type = |errors: &[ValidationError<'_>]| {
@@ -75,7 +73,7 @@ impl Shape {
         );
         match meant {
             Some((errors, _)) => errors.iter().for_each(|inner| self.report(inner, issues)),
-            None => issues.add(path, "has the wrong type"),
+            None => issues.add(path, Reason::WrongType),
         }
     }
 }
@@ -95,7 +93,7 @@ fn below(path: &[PathSegment], name: &str) -> Vec<PathSegment> {
 }
 
 fn steps(error: &ValidationError<'_>) -> Vec<PathSegment> {
-    use jsonschema::paths::LocationSegment as Segment;
+    use schema::paths::LocationSegment as Segment;
     let step = |segment: Segment<'_>| match segment {
         Segment::Property(name) => PathSegment::Key(name.into_owned()),
         Segment::Index(index) => PathSegment::Index(index),
@@ -103,30 +101,30 @@ fn steps(error: &ValidationError<'_>) -> Vec<PathSegment> {
     error.instance_path().into_iter().map(step).collect()
 }
 
-fn describe(kind: &Failure) -> Cow<'static, str> {
+fn describe(kind: &Failure) -> Reason {
     match kind {
-        Failure::Type { kind: TypeKind::Single(wanted) } => format!("must be of type {wanted}").into(),
+        Failure::Type { kind: TypeKind::Single(wanted) } => Reason::Type(wanted.to_string()),
         Failure::Type { kind: TypeKind::Multiple(wanted) } => {
-            format!("must be of type {}", wanted.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or ")).into()
+            Reason::Type(wanted.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or "))
         }
-        Failure::MinLength { limit: 1 } => "must not be empty".into(),
-        Failure::MinLength { limit } => format!("must have at least {limit} characters").into(),
-        Failure::MaxLength { limit } => format!("must have at most {limit} characters").into(),
-        Failure::MinItems { limit } => format!("must have at least {limit} items").into(),
-        Failure::MaxItems { limit } => format!("must have at most {limit} items").into(),
-        Failure::MaxProperties { limit } => format!("must have at most {limit} fields").into(),
-        Failure::PropertyNames { error } => format!("has a field whose name {}", describe(error.kind())).into(),
-        Failure::UniqueItems => "must not name anything twice".into(),
-        Failure::Minimum { limit } => format!("must be at least {limit}").into(),
-        Failure::Maximum { limit } => format!("must be at most {limit}").into(),
-        Failure::Enum { options } => format!("must be one of {options}").into(),
-        Failure::Constant { expected_value } => format!("must be {expected_value}").into(),
-        Failure::Pattern { pattern } if pattern == "\\S" => "must not be blank".into(),
-        Failure::Pattern { pattern } => format!("must match {pattern}").into(),
+        Failure::MinLength { limit: 1 } => Reason::Empty,
+        Failure::MinLength { limit } => Reason::MinLength(*limit),
+        Failure::MaxLength { limit } => Reason::MaxLength(*limit),
+        Failure::MinItems { limit } => Reason::MinItems(*limit),
+        Failure::MaxItems { limit } => Reason::MaxItems(*limit),
+        Failure::MaxProperties { limit } => Reason::MaxFields(*limit),
+        Failure::PropertyNames { error } => Reason::FieldName(Box::new(describe(error.kind()))),
+        Failure::UniqueItems => Reason::Twice,
+        Failure::Minimum { limit } => Reason::Minimum(limit.to_string()),
+        Failure::Maximum { limit } => Reason::Maximum(limit.to_string()),
+        Failure::Enum { options } => Reason::OneOf(options.to_string()),
+        Failure::Constant { expected_value } => Reason::Exactly(expected_value.to_string()),
+        Failure::Pattern { pattern } if pattern == "\\S" => Reason::Blank,
+        Failure::Pattern { pattern } => Reason::Pattern(pattern.clone()),
         Failure::Format { format } => {
             let wanted = format::STATIC.iter().find(|known| known.name == format).map_or("valid", |known| known.wanted);
-            format!("must be {wanted}").into()
+            Reason::Format(format.clone(), wanted)
         }
-        _ => "is not valid".into(),
+        _ => Reason::Invalid,
     }
 }

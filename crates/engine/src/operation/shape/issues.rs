@@ -8,13 +8,13 @@ use std::hash::BuildHasher as _;
 use serde_json::Value;
 
 use super::super::{Findings, Operation, Rules};
-use crate::error::{Error, Issue, MOST_ISSUES, PathSegment, Result};
+use crate::error::{Error, Issue, MOST_ISSUES, PathSegment, Reason, Result};
 
 /// Failing fields, one issue each: the first that is found. As many as a refusal names, and a count of the others.
 pub(super) struct Issues {
     /// How far down a path leads: a query parameter is named as a whole, whichever of its values fails.
     depth: usize,
-    named: BTreeMap<Vec<PathSegment>, String>,
+    named: BTreeMap<Vec<PathSegment>, Reason>,
     /// The fingerprints of the paths that are only counted, so that each counts once.
     counted: HashSet<u64>,
     fingerprints: RandomState,
@@ -28,10 +28,10 @@ impl Issues {
     }
 
     /// Adds one, unless the field has one already.
-    pub(super) fn add(&mut self, mut path: Vec<PathSegment>, message: impl Into<String>) {
+    pub(super) fn add(&mut self, mut path: Vec<PathSegment>, reason: impl Into<Reason>) {
         path.truncate(self.depth);
         if self.named.len() < MOST_ISSUES {
-            self.named.entry(path).or_insert_with(|| message.into());
+            self.named.entry(path).or_insert_with(|| reason.into());
         } else if !self.named.contains_key(&path) {
             self.counted.insert(self.fingerprints.hash_one(&path));
         }
@@ -90,9 +90,9 @@ impl Issues {
 
     /// Adds what rules found, as far as nothing is wrong with it yet.
     pub(super) fn add_found(&mut self, found: Vec<Issue>) {
-        for Issue { path, message } in found {
+        for Issue { path, reason } in found {
             if !self.concerns(&path) {
-                self.add(path, message);
+                self.add(path, reason);
             }
         }
     }
@@ -102,7 +102,7 @@ impl Issues {
         if self.is_empty() {
             return Ok(());
         }
-        let issues = self.named.into_iter().map(|(path, message)| Issue { path, message });
+        let issues = self.named.into_iter().map(|(path, reason)| Issue { path, reason });
         Err(Error::issues_and(issues.collect(), self.counted.len()))
     }
 }

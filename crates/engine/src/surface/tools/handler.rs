@@ -172,6 +172,7 @@ mod tests {
             is_replay: false,
             retry_after: None,
             requester: None,
+            error: None,
         }
     }
 

@@ -51,7 +51,7 @@ impl Lean {
         let own = data["properties"].as_object().into_iter().flatten();
         let own = own.filter(|(name, field)| fields["properties"][name.as_str()]["description"] != field["description"]);
         let own: Map<String, Value> = own.map(|(name, field)| (name.clone(), self.of(field).into())).collect();
-        let description = format!("What to change: any fields of `{tool}`{but}, as described there. Those left out keep their value.");
+        let description = format!("What to change: any fields of `{tool}`{but}, as described there.");
         let mut told = Map::from_iter([("type".to_owned(), Value::from("object")), ("description".to_owned(), description.into())]);
         if !own.is_empty() {
             told.insert("properties".into(), own.into());
@@ -226,7 +226,7 @@ mod tests {
             told["properties"]["data"],
             json!({
                 "type": "object",
-                "description": "What to change: any fields of `make` but kind, as described there. Those left out keep their value.",
+                "description": "What to change: any fields of `make` but kind, as described there.",
                 "properties": { "extra": { "type": "integer", "description": "What only a change has." } },
             })
         );

@@ -1,9 +1,12 @@
-//! Who comes in: the apps that members have connected, and the members.
+//! Who comes in: the apps that members have connected, the members, the API keys.
+
+mod keys;
 
 use std::collections::BTreeMap;
 
 use askama::Template;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -25,9 +28,16 @@ pub static SCREEN: Screen = Screen {
     needs: Some(CONNECTIONS),
     pages: &[
         Page::get("getConnectionsScreen", "/access", connections),
-        Page::get("getMembersScreen", "/access/members", members),
-        Page::get("getDisconnectScreen", "/access/end", ask),
-        Page::post("disconnectOnScreen", "/access/end", end),
+        Page::get("getMembersScreen", "/access/members", members).needing(&["listTeamMembers"]),
+        Page::get("getKeysScreen", "/access/keys", keys::list).needing(&["listTeamApiKeys"]),
+        Page::get("getNewKeyScreen", "/access/keys/new", keys::new).needing(&["createTeamApiKey"]),
+        Page::post("createKeyOnScreen", "/access/keys/new", keys::create).needing(&["createTeamApiKey"]),
+        Page::get("getRotateKeyScreen", "/access/keys/{id}/rotate", keys::ask_to_rotate).needing(&["rotateTeamApiKey"]),
+        Page::post("rotateKeyOnScreen", "/access/keys/{id}/rotate", keys::rotate).needing(&["rotateTeamApiKey"]),
+        Page::get("getRevokeKeyScreen", "/access/keys/{id}/revoke", keys::ask_to_revoke).needing(&["revokeTeamApiKey"]),
+        Page::post("revokeKeyOnScreen", "/access/keys/{id}/revoke", keys::revoke).needing(&["revokeTeamApiKey"]),
+        Page::get("getDisconnectScreen", "/access/end", ask).needing(&["deleteConnection"]),
+        Page::post("disconnectOnScreen", "/access/end", end).needing(&["deleteConnection"]),
     ],
 };
 
@@ -65,11 +75,33 @@ struct Member {
 }
 
 /// The tabs of the screen: what each is called, where it is, whether it is shown.
-type Tabs = [(&'static str, String, bool); 2];
+type Tabs = [(&'static str, String, bool); 3];
 
-fn tabs(visit: &Visit, is_members: bool) -> Tabs {
+/// Which tab is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tab {
+    Apps,
+    Members,
+    Keys,
+}
+
+fn tabs(visit: &Visit, shown: Tab) -> Tabs {
     let words = &visit.words.access;
-    [(words.apps, visit.address("/access"), !is_members), (words.members, visit.address("/access/members"), is_members)]
+    [(words.apps, SCREEN.path, Tab::Apps), (words.members, "/access/members", Tab::Members), (words.keys, "/access/keys", Tab::Keys)]
+        .map(|(title, path, tab)| (title, visit.address(path), tab == shown))
+}
+
+/// A page of what an operation lists, and the ways to the others.
+struct Listed<T> {
+    rows: Vec<T>,
+    paging: Paging,
+}
+
+impl<T: DeserializeOwned> Listed<T> {
+    async fn of(visit: &Visit, operation: &str, path: &str) -> Result<Self, Refusal> {
+        let answer = visit.ask::<Vec<T>>(operation, json!({ "limit": ROWS, "offset": Paging::offset(visit) })).await?;
+        Ok(Self { paging: Paging::of(visit, path, answer.total.unwrap_or(answer.data.len())), rows: answer.data })
+    }
 }
 
 /// What somebody may do, in words.
@@ -115,7 +147,7 @@ struct Connections<'v> {
 fn connections(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.access;
-        let answer = visit.ask::<Vec<Connection>>(CONNECTIONS, json!({ "limit": ROWS, "offset": Paging::offset(visit) })).await?;
+        let Listed { rows, paging } = Listed::<Connection>::of(visit, CONNECTIONS, SCREEN.path).await?;
         let names = names(visit).await?;
         let row = |one: &Connection| {
             let member = one.member_id.to_string();
@@ -133,9 +165,9 @@ fn connections(visit: &Visit) -> Answering<'_> {
         };
         let page = Connections {
             frame: Frame::new(visit, words.access),
-            tabs: tabs(visit, false),
-            rows: answer.data.iter().map(row).collect(),
-            paging: Paging::of(visit, SCREEN.path, answer.total.unwrap_or(answer.data.len())),
+            tabs: tabs(visit, Tab::Apps),
+            rows: rows.iter().map(row).collect(),
+            paging,
         };
         Ok(reply::of(visit, 200, &page))
     })
@@ -162,8 +194,7 @@ struct Members<'v> {
 fn members(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.access;
-        let answer = visit.ask::<Vec<Member>>(MEMBERS, json!({ "limit": ROWS, "offset": Paging::offset(visit) })).await?;
-        let paging = Paging::of(visit, "/access/members", answer.total.unwrap_or(answer.data.len()));
+        let Listed { rows, paging } = Listed::<Member>::of(visit, MEMBERS, "/access/members").await?;
         let row = |member: Member| MemberRow {
             may: may(visit, &member.permissions),
             flats: match &member.property_ids {
@@ -175,8 +206,8 @@ fn members(visit: &Visit) -> Answering<'_> {
             is_active: member.is_active,
             has_two_factors: member.is_two_factor_enrolled,
         };
-        let rows = answer.data.into_iter().map(row).collect();
-        let page = Members { frame: Frame::new(visit, words.access), tabs: tabs(visit, true), rows, paging };
+        let rows = rows.into_iter().map(row).collect();
+        let page = Members { frame: Frame::new(visit, words.access), tabs: tabs(visit, Tab::Members), rows, paging };
         Ok(reply::of(visit, 200, &page))
     })
 }

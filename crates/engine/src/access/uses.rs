@@ -1,0 +1,96 @@
+//! When API keys were last used: remembered here as they are, and written down once in a while, so that a read writes nothing.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use jiff::Timestamp;
+use store::{Store, Transaction};
+use uuid::Uuid;
+
+use super::{Credential, Owner};
+use crate::error::Result;
+use crate::values;
+
+/// Keys that are remembered at once; what others did until these are written down is not.
+const MOST: usize = 65_536;
+/// Keys written down in one transaction, so that nobody waits for long.
+const BATCH: usize = 200;
+
+store::statements! {
+    /// Notes when a key was last used. One that somebody is at is left for the next time.
+    NOTE = "update api_key set last_used_at = ?3 where organization_id = ?1 and id in
+        (select id from api_key where organization_id = ?1 and id = ?2 and (last_used_at is null or last_used_at < ?3) for update skip locked)";
+}
+
+/// A key, by its organization and its id.
+type Key = (Uuid, Uuid);
+
+/// When keys were last used, as far as that is not written down.
+#[derive(Default)]
+pub struct Uses(RwLock<HashMap<Key, AtomicI64>>);
+
+impl Uses {
+    /// Notes that somebody has come, where it is by a key.
+    pub(crate) fn note(&self, owner: Owner, now: Timestamp) {
+        let Credential::ApiKey(id) = owner.credential else { return };
+        let (key, at) = ((owner.organization, id), now.as_millisecond());
+        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            known.fetch_max(at, Ordering::Relaxed);
+            return;
+        }
+        let mut uses = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if uses.len() < MOST || uses.contains_key(&key) {
+            uses.entry(key).or_default().fetch_max(at, Ordering::Relaxed);
+        }
+    }
+
+    /// When a key was last used, as far as that is not written down.
+    #[must_use]
+    pub fn of(&self, organization: Uuid, id: Uuid) -> Option<Timestamp> {
+        let uses = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let at = uses.get(&(organization, id))?.load(Ordering::Relaxed);
+        Timestamp::from_millisecond(at).ok()
+    }
+
+    /// Writes everything down. What could not be is forgotten: the next use tells more.
+    pub async fn settle(&self, store: &Store) -> Result<()> {
+        let mut uses: Vec<(Key, i64)> = {
+            let mut uses = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *uses).into_iter().map(|(key, at)| (key, at.into_inner())).collect()
+        };
+        uses.sort_unstable();
+        for batch in uses.chunks(BATCH) {
+            let batch = batch.to_vec();
+            store.write(move |tx| write(tx, &batch)).await?;
+        }
+        Ok(())
+    }
+}
+
+fn write(tx: &mut Transaction<'_>, uses: &[(Key, i64)]) -> Result<()> {
+    for ((organization, id), at) in uses {
+        let Ok(at) = Timestamp::from_millisecond(*at) else { continue };
+        tx.execute(&NOTE, &values![*organization, *id, at])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_use_of_a_key_is_remembered() {
+        let (organization, id) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let uses = Uses::default();
+        uses.note(Owner { organization, credential: Credential::Member(id) }, at(5));
+        assert_eq!(uses.of(organization, id), None);
+        for second in [10, 30, 20] {
+            uses.note(Owner { organization, credential: Credential::ApiKey(id) }, at(second));
+        }
+        assert_eq!(uses.of(organization, id), Some(at(30)));
+        assert_eq!(uses.of(id, organization), None);
+    }
+}

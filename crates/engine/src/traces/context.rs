@@ -1,0 +1,80 @@
+//! Which trace something is part of, as it is written between services: `traceparent` of W3C Trace Context.
+
+use std::fmt;
+
+/// A span, and the trace that it is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Context {
+    pub(super) trace: u128,
+    pub(super) span: u64,
+}
+
+/// What a caller says of the trace that it is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Parent {
+    pub(super) context: Context,
+    /// Whether the caller keeps it. What it does not keep is not worth keeping here.
+    pub(super) is_kept: bool,
+}
+
+impl Parent {
+    /// `00-<trace>-<span>-<flags>`; a version to come may say more behind that.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let mut parts = text.trim().split('-');
+        let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let is_known = version.len() == 2 && version != "ff" && (version != "00" || parts.next().is_none());
+        if !is_known || hex(version)? > 0xff || trace.len() != 32 || span.len() != 16 || flags.len() != 2 {
+            return None;
+        }
+        let (trace, span) = (hex(trace)?, u64::try_from(hex(span)?).ok()?);
+        let is_kept = hex(flags)? & 1 == 1;
+        (trace != 0 && span != 0).then_some(Self { context: Context { trace, span }, is_kept })
+    }
+}
+
+/// A number in lower-case hexadecimal digits.
+fn hex(text: &str) -> Option<u128> {
+    let is_hex = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    if is_hex { u128::from_str_radix(text, 16).ok() } else { None }
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "00-{:032x}-{:016x}-01", self.trace, self.span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_read_as_it_is_written() {
+        let context = Context { trace: 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736, span: 0x00f0_67aa_0ba9_02b7 };
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        assert_eq!(context.to_string(), text);
+        assert_eq!(Parent::read(text), Some(Parent { context, is_kept: true }));
+        assert_eq!(Parent::read(&text.replace("-01", "-00")), Some(Parent { context, is_kept: false }));
+        assert_eq!(Parent::read(&text.replace("-01", "-03")), Some(Parent { context, is_kept: true }));
+        assert_eq!(Parent::read(&text.replacen("00-", "cc-", 1).replace("-01", "-01-more")), Some(Parent { context, is_kept: true }));
+    }
+
+    #[test]
+    fn what_is_no_trace_is_none() {
+        for text in [
+            "",
+            "00",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
+            "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e473-00f067aa0ba902b7-01",
+            "00-+bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0ü",
+        ] {
+            assert_eq!(Parent::read(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Sends spans to a collector: OTLP over HTTP, as JSON.
+//!
+//! What waits to be sent has a bound, and what does not fit, or is not taken by the collector, is counted and left out. Nobody waits
+//! for any of it. The collector is the operator's own, like the database: it may be anywhere.
+
+use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use http::header::CONTENT_TYPE;
+use reqwest::Client;
+use reqwest::redirect::Policy;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::layer::{Said, Spans, Told};
+
+/// Spans that wait to be sent.
+const WAITING: usize = 8_192;
+/// Of which so many go together.
+const TOGETHER: usize = 512;
+/// How long fewer wait for more.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long the collector may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The same at the end of the process, for all there is.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Where traces go at a collector.
+const PATH: &str = "v1/traces";
+
+/// Spans that were left out since the process started.
+static LOST: AtomicU64 = AtomicU64::new(0);
+/// What is sent, and where to; nothing where nobody has asked for it.
+static ENDPOINT: OnceLock<(Url, Gathered)> = OnceLock::new();
+
+/// Spans that were left out since the process started: there was no room for them, or the collector did not take them.
+#[must_use]
+pub fn lost() -> u64 {
+    LOST.load(Ordering::Relaxed)
+}
+
+/// Where a collector listens.
+#[derive(Debug, Clone)]
+pub struct Endpoint(Url);
+
+impl Endpoint {
+    /// The collector at an address, `http://collector:4318`; what traces are sent to is below it.
+    pub fn at(address: &str) -> Result<Self, String> {
+        let wrong = || format!("{address:?} is not an address such as http://127.0.0.1:4318");
+        let mut url = Url::parse(address).map_err(|_| wrong())?;
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() || url.query().is_some() || url.fragment().is_some() {
+            return Err(wrong());
+        }
+        let path = format!("{}/{PATH}", url.path().trim_end_matches('/'));
+        url.set_path(&path);
+        Ok(Self(url))
+    }
+
+    /// What gathers spans for it from here on; once a process.
+    #[must_use]
+    pub fn begin(self) -> Option<Spans> {
+        let gathered = Gathered::default();
+        let is_first = ENDPOINT.set((self.0, gathered.clone())).is_ok();
+        is_first.then(|| Spans::new(gathered))
+    }
+}
+
+/// Spans that wait to be sent.
+#[derive(Clone, Default)]
+pub(super) struct Gathered(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    spans: Mutex<Vec<Told>>,
+    /// Wakes who sends them, when there are enough.
+    enough: Notify,
+}
+
+impl Gathered {
+    fn spans(&self) -> MutexGuard<'_, Vec<Told>> {
+        self.0.spans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn put(&self, told: Told) {
+        let mut spans = self.spans();
+        if spans.len() >= WAITING {
+            LOST.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        spans.push(told);
+        let is_enough = spans.len() == TOGETHER;
+        drop(spans);
+        if is_enough {
+            self.0.enough.notify_one();
+        }
+    }
+
+    /// As many as go together, the first to end first.
+    fn take(&self) -> Vec<Told> {
+        let mut spans = self.spans();
+        let left = if spans.len() > TOGETHER { spans.split_off(TOGETHER) } else { Vec::new() };
+        mem::replace(&mut *spans, left)
+    }
+}
+
+/// Sends what is gathered until `stop` is cancelled, and then what is left; nothing where nobody has asked for it.
+pub async fn keep(stop: CancellationToken) {
+    let Some((url, gathered)) = ENDPOINT.get() else { return stop.cancelled().await };
+    let client = match Client::builder().timeout(PATIENCE).redirect(Policy::none()).build() {
+        Ok(client) => client,
+        Err(error) => {
+            tracing::error!(%error, "traces cannot be sent");
+            return stop.cancelled().await;
+        }
+    };
+    let mut is_taken = true;
+    loop {
+        let stopped = stop.run_until_cancelled(tokio::time::timeout(PAUSE, gathered.0.enough.notified())).await.is_none();
+        let all = async {
+            loop {
+                let spans = gathered.take();
+                if spans.is_empty() {
+                    return;
+                }
+                let is_full = spans.len() == TOGETHER;
+                send(&client, url, spans, &mut is_taken).await;
+                if !is_full && !stopped {
+                    return;
+                }
+            }
+        };
+        if stopped {
+            // The collector has had its time.
+            let _ = tokio::time::timeout(FAREWELL, all).await;
+            return;
+        }
+        all.await;
+    }
+}
+
+/// Sends some spans. That the collector does not take them, and that it does again, is told once.
+async fn send(client: &Client, url: &Url, spans: Vec<Told>, is_taken: &mut bool) {
+    let count = spans.len() as u64;
+    let body = written(&spans).to_string();
+    let sent = client.post(url.clone()).header(CONTENT_TYPE, "application/json").body(body).send().await;
+    let outcome = sent.and_then(reqwest::Response::error_for_status).map_err(reqwest::Error::without_url);
+    match (&outcome, *is_taken) {
+        (Ok(_), false) => tracing::info!(spans_lost = lost(), "the collector takes traces again"),
+        (Err(error), true) => {
+            tracing::warn!(cause = %crate::error::innermost(error), "the collector does not take traces; they are left out");
+        }
+        _ => {}
+    }
+    *is_taken = outcome.is_ok();
+    if outcome.is_err() {
+        LOST.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+/// Spans as OTLP has them in JSON: ids in hexadecimal digits, numbers of 64 bits as texts.
+fn written(spans: &[Told]) -> Value {
+    static RESOURCE: LazyLock<Value> = LazyLock::new(|| {
+        let text = |key: &str, value: &str| json!({ "key": key, "value": { "stringValue": value } });
+        let host = std::env::var("HOSTNAME").unwrap_or_default();
+        let mut attributes = vec![text("service.name", "vestibule"), text("service.version", env!("CARGO_PKG_VERSION"))];
+        attributes.push(json!({ "key": "process.pid", "value": { "intValue": std::process::id().to_string() } }));
+        if !host.is_empty() {
+            attributes.push(text("host.name", &host));
+        }
+        json!({ "attributes": attributes })
+    });
+    let spans: Vec<Value> = spans.iter().map(span).collect();
+    json!({ "resourceSpans": [{ "resource": *RESOURCE, "scopeSpans": [{ "scope": { "name": "vestibule" }, "spans": spans }] }] })
+}
+
+fn span(told: &Told) -> Value {
+    let attributes: Vec<Value> = told.attributes.iter().map(|(key, said)| json!({ "key": key, "value": value(said) })).collect();
+    json!({
+        "traceId": format!("{:032x}", told.context.trace),
+        "spanId": format!("{:016x}", told.context.span),
+        "parentSpanId": told.parent.map(|parent| format!("{parent:016x}")).unwrap_or_default(),
+        "name": told.name,
+        "kind": told.kind as u8,
+        "startTimeUnixNano": told.started.to_string(),
+        "endTimeUnixNano": told.started.saturating_add(told.nanoseconds).to_string(),
+        "attributes": attributes,
+        "status": if told.has_failed { json!({ "code": 2 }) } else { json!({}) },
+    })
+}
+
+fn value(said: &Said) -> Value {
+    match said {
+        Said::Text(text) => json!({ "stringValue": text }),
+        Said::Number(number) => json!({ "intValue": number.to_string() }),
+        Said::Bool(is_so) => json!({ "boolValue": is_so }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::Layer as _;
+    use tracing_subscriber::filter::Targets;
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    use super::*;
+    use crate::traces::SPANS;
+
+    fn told_of(work: impl FnOnce()) -> Vec<Value> {
+        let gathered = Gathered::default();
+        let layer = Spans::new(gathered.clone()).with_filter(Targets::new().with_target(SPANS, tracing::Level::INFO));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
+        gathered.take().iter().map(span).collect()
+    }
+
+    fn request(traceparent: Option<&str>) -> tracing::Span {
+        let mut headers = http::HeaderMap::new();
+        traceparent.map(|text| headers.insert(super::super::TRACEPARENT, text.parse().unwrap()));
+        super::super::request(&headers, uuid::Uuid::from_u128(0x77))
+    }
+
+    #[test]
+    fn what_goes_on_in_a_request_is_part_of_it() {
+        let mut passed_on = None;
+        let told = told_of(|| {
+            let request = request(None);
+            request.in_scope(|| {
+                crate::stage!("validate").in_scope(|| passed_on = super::super::current());
+                // What is no span of this kind is none of it.
+                tracing::info_span!("something else").in_scope(|| {});
+            });
+            request.record("http.response.status_code", 503).record("trace.failed", true).record("trace.name", "createThing");
+        });
+        let [validate, request] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!((&request["name"], &request["kind"], &request["status"]["code"]), (&json!("createThing"), &json!(2), &json!(2)));
+        assert_eq!((&request["traceId"], &request["parentSpanId"]), (&json!(format!("{:032x}", 0x77)), &json!("")));
+        assert_eq!((&validate["name"], &validate["kind"], &validate["status"]), (&json!("validate"), &json!(1), &json!({})));
+        assert_eq!((&validate["traceId"], &validate["parentSpanId"]), (&request["traceId"], &request["spanId"]));
+        let attributes = request["attributes"].as_array().unwrap();
+        assert!(attributes.contains(&json!({ "key": "http.response.status_code", "value": { "intValue": "503" } })), "{attributes:?}");
+        let wanted = format!("00-{:032x}-{}-01", 0x77, validate["spanId"].as_str().unwrap());
+        assert_eq!(passed_on.as_deref(), Some(wanted.as_str()));
+    }
+
+    #[test]
+    fn the_callers_trace_is_gone_on_with_where_it_is_kept() {
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let told = told_of(|| request(Some(text)).in_scope(|| crate::stage!("validate").in_scope(|| {})));
+        let named = |told: &Value| (told["traceId"].clone(), told["parentSpanId"].clone());
+        assert_eq!(named(&told[1]), (json!("4bf92f3577b34da6a3ce929d0e0e4736"), json!("00f067aa0ba902b7")));
+        let not_kept = told_of(|| request(Some(&text.replace("-01", "-00"))).in_scope(|| crate::stage!("validate").in_scope(|| {})));
+        assert_eq!(not_kept, Vec::<Value>::new());
+        let none = told_of(|| request(Some("of no use")).in_scope(|| {}));
+        assert_eq!(none[0]["parentSpanId"], "");
+    }
+
+    #[test]
+    fn what_is_part_of_nothing_is_not_told() {
+        assert_eq!(told_of(|| crate::stage!("sweep").in_scope(|| {})), Vec::<Value>::new());
+        assert_eq!(super::super::current(), None, "nobody has asked");
+    }
+
+    #[test]
+    fn what_waits_has_a_bound() {
+        let (gathered, before) = (Gathered::default(), lost());
+        let layer = Spans::new(gathered.clone());
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            for _ in 0..WAITING + 10 {
+                drop(request(None));
+            }
+        });
+        assert_eq!((gathered.spans().len(), lost() - before), (WAITING, 10));
+        assert_eq!((gathered.take().len(), gathered.spans().len()), (TOGETHER, WAITING - TOGETHER));
+    }
+
+    #[test]
+    fn a_collector_is_an_address() {
+        let at = |text: &str| Endpoint::at(text).map(|Endpoint(url)| url.to_string());
+        assert_eq!(at("http://127.0.0.1:4318").as_deref(), Ok("http://127.0.0.1:4318/v1/traces"));
+        assert_eq!(at("https://collector.example/otlp/").as_deref(), Ok("https://collector.example/otlp/v1/traces"));
+        for text in ["", "collector:4318", "ftp://collector", "http://collector/?a=b", "grpc://collector:4317"] {
+            assert!(at(text).is_err_and(|told| told.contains("is not an address such as")), "{text}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Servers that follow the one that takes writes, for reads whose caller can tell whether what they find is of the state it asks for.
+//!
+//! One that cannot be reached, or falls silent, is left alone for a while, and costs nobody anything meanwhile.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::{Instant, timeout_at};
+use tokio_postgres::config::TargetSessionAttrs;
+
+use super::link::Connector;
+use super::pool::Pool;
+use super::pooler::Pooling;
+use super::read_on;
+use super::statements::Catalogue;
+use crate::error::Result;
+use crate::job::{Work, WorkError};
+
+/// How long a read may take there in all. What is left of a caller's patience is for the server that takes writes.
+const LIMIT: Duration = Duration::from_millis(500);
+/// How long one is left alone.
+const RESPITE: Duration = Duration::from_secs(5);
+
+/// Servers that follow.
+#[derive(Default)]
+pub(super) struct Replicas {
+    each: Vec<Arc<Replica>>,
+    /// Whose turn it is.
+    next: AtomicUsize,
+}
+
+struct Replica {
+    pool: Arc<Pool>,
+    permits: Arc<Semaphore>,
+    /// Until when it is left alone.
+    alone_until: Mutex<Option<Instant>>,
+}
+
+impl Replicas {
+    /// Those at these URLs, with so many connections to each at the most.
+    pub(super) fn at(urls: &[String], connections: usize, catalogue: &Arc<Catalogue>) -> Result<Self> {
+        let replica = |url: &String| {
+            let connector = Arc::new(Connector::new(url, TargetSessionAttrs::Any)?);
+            let pool = Arc::new(Pool::new(connector, Pooling::Following, None, catalogue.clone(), false));
+            Ok(Arc::new(Replica { pool, permits: Arc::new(Semaphore::new(connections)), alone_until: Mutex::default() }))
+        };
+        Ok(Self { each: urls.iter().map(replica).collect::<Result<_>>()?, next: AtomicUsize::default() })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.each.is_empty()
+    }
+
+    /// Reads from the one whose turn it is; none where no answer can be had of any in time.
+    pub(super) async fn read<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Option<Result<T, E>> {
+        let until = Instant::now() + LIMIT;
+        let first = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut in_turn = (0..self.each.len()).map(|step| &self.each[first.wrapping_add(step) % self.each.len()]);
+        let replica = in_turn.find(|replica| replica.is_to_be_asked())?.clone();
+        let permit = timeout_at(until, replica.permits.clone().acquire_owned()).await.ok()?.ok()?;
+        let (sender, receiver) = oneshot::channel();
+        tokio::task::spawn_blocking(move || {
+            let Ok(mut connection) = replica.pool.take(until).inspect_err(|cause| replica.leave_alone(cause)) else { return };
+            connection.ready(Some(Pooling::Following.begin_reading()), true, until, until);
+            let (outcome, lost) = read_on(&replica.pool, connection, work);
+            drop(permit);
+            if let Some(cause) = lost {
+                replica.leave_alone(&cause);
+            }
+            drop(sender.send(outcome));
+        });
+        let outcome = timeout_at(until, receiver).await.ok()?.ok()?;
+        Some(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+}
+
+impl Replica {
+    fn is_to_be_asked(&self) -> bool {
+        self.alone_until.lock().unwrap_or_else(PoisonError::into_inner).is_none_or(|until| Instant::now() >= until)
+    }
+
+    fn leave_alone(&self, cause: &dyn std::fmt::Display) {
+        let mut alone_until = self.alone_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = alone_until.is_none_or(|until| Instant::now() >= until);
+        *alone_until = Some(Instant::now() + RESPITE);
+        drop(alone_until);
+        if is_news {
+            tracing::warn!(%cause, "a replica does not answer, and is left alone for a while");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! API keys: what each may do, when it was used, what it changed last; and where the service lets members do so, made and ended.
+
+use askama::Template;
+use axum::response::Response;
+use engine::access::Permission;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use strum::VariantArray as _;
+use uuid::Uuid;
+
+use super::super::frame::{Done, Frame};
+use super::super::paging::Paging;
+use super::super::refusal::Refusal;
+use super::super::reply;
+use super::super::screens::Answering;
+use super::super::visit::Visit;
+use super::super::webhooks::{GRACE, LONGEST, hours};
+use super::super::when::{self, When};
+use super::{Listed, SCREEN, Tab, Tabs, may, tabs};
+use crate::platform::ConsoleKeys;
+
+pub(super) const LIST: &str = "listTeamApiKeys";
+const CREATE: &str = "createTeamApiKey";
+const ROTATE: &str = "rotateTeamApiKey";
+const REVOKE: &str = "revokeTeamApiKey";
+const PATH: &str = "/access/keys";
+/// Keys of one answer, and the answers that are looked through for one.
+const MOST: usize = 100;
+const ANSWERS: usize = 10;
+
+/// A key, as it is answered.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Key {
+    id: Uuid,
+    name: String,
+    permissions: Vec<String>,
+    expires_at: Option<String>,
+    created_at: String,
+    last_used_at: Option<String>,
+    last_write: Option<LastWrite>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LastWrite {
+    operation: String,
+    occurred_at: String,
+}
+
+/// A key that was made, or has another token.
+#[derive(Debug, Deserialize)]
+struct Made {
+    name: String,
+    token: String,
+}
+
+impl Key {
+    /// The one that the path names.
+    async fn named(visit: &Visit) -> Result<Self, Refusal> {
+        let id = visit.named("id")?;
+        for answer in 0..ANSWERS {
+            let keys: Vec<Self> = visit.get(LIST, json!({ "limit": MOST, "offset": answer * MOST })).await?;
+            let is_last = keys.len() < MOST;
+            if let Some(found) = keys.into_iter().find(|key| key.id == id) {
+                return Ok(found);
+            }
+            if is_last {
+                break;
+            }
+        }
+        Err(Refusal::missing())
+    }
+}
+
+struct Row {
+    name: String,
+    may: String,
+    made: When,
+    expires: Option<When>,
+    has_expired: bool,
+    last: Option<When>,
+    /// What it changed last, and when.
+    written: Option<(String, When)>,
+    /// To everything that it did.
+    history: String,
+    rotate: Option<String>,
+    revoke: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "console/keys.html")]
+struct Keys<'v> {
+    frame: Frame<'v>,
+    tabs: Tabs,
+    rows: Vec<Row>,
+    paging: Paging,
+    new: Option<String>,
+}
+
+/// Whether the service lets members make and end keys.
+fn are_made_here(visit: &Visit) -> bool {
+    visit.service.kit.part::<ConsoleKeys>().is_some_and(|keys| keys.0) && visit.answers_for_organization()
+}
+
+fn row(visit: &Visit, key: Key, are_made_here: bool) -> Row {
+    let id = key.id.to_string();
+    let way = |place: &str| are_made_here.then(|| visit.address(&format!("{PATH}/{id}/{place}")));
+    let has_expired =
+        key.expires_at.as_deref().and_then(|at| at.parse().ok()).is_some_and(|at: jiff::Timestamp| at <= visit.service.clock.now());
+    Row {
+        may: may(visit, &key.permissions),
+        made: when::moment(visit, &key.created_at),
+        expires: when::maybe(visit, key.expires_at.as_deref()),
+        has_expired,
+        last: when::maybe(visit, key.last_used_at.as_deref()),
+        written: key.last_write.map(|write| (write.operation, when::moment(visit, &write.occurred_at))),
+        history: visit.address_with("/audit", &[("actor", &id)]),
+        // An expired key can be replaced and stays expired.
+        rotate: way("rotate").filter(|_| !has_expired),
+        revoke: way("revoke"),
+        name: key.name,
+    }
+}
+
+pub(super) fn list(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let Listed { rows, paging } = Listed::<Key>::of(visit, LIST, PATH).await?;
+        let are_made_here = are_made_here(visit);
+        let page = Keys {
+            frame: Frame::new(visit, visit.words.access.access),
+            tabs: tabs(visit, Tab::Keys),
+            rows: rows.into_iter().map(|key| row(visit, key, are_made_here)).collect(),
+            paging,
+            new: are_made_here.then(|| visit.address(&format!("{PATH}/new"))),
+        };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/key-new.html")]
+struct New<'v> {
+    frame: Frame<'v>,
+    action: String,
+    key: String,
+    name: String,
+    expires: String,
+    /// What the member may give: its name, what it is called, whether it is chosen.
+    permissions: Vec<(&'static str, &'static str, bool)>,
+    said: Vec<String>,
+    is_kept: bool,
+}
+
+async fn form(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+    if !are_made_here(visit) {
+        return Err(Refusal::missing());
+    }
+    let words = &visit.words.access;
+    let chosen = |name: &str| visit.fields.iter().any(|(known, value)| known == "permission" && value == name);
+    let own = Permission::VARIANTS.iter().filter(|permission| visit.holds(**permission)).map(AsRef::as_ref);
+    let page = New {
+        frame: Frame::new(visit, words.new_key).below(visit, words.access, SCREEN.path).below(visit, words.keys, PATH),
+        action: visit.address(&format!("{PATH}/new")),
+        key: visit.sent("key").map_or_else(|| visit.new_key(), str::to_owned),
+        name: visit.sent("name").unwrap_or_default().to_owned(),
+        expires: visit.sent("expiresAt").unwrap_or_default().to_owned(),
+        permissions: own.map(|name: &'static str| (name, words.permission(name), chosen(name))).collect(),
+        said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
+        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+    };
+    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
+}
+
+pub(super) fn new(visit: &Visit) -> Answering<'_> {
+    Box::pin(form(visit, None))
+}
+
+pub(super) fn create(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        if !visit.may_write() {
+            return form(visit, None).await;
+        }
+        let permissions: Vec<&str> =
+            visit.fields.iter().filter(|(name, _)| name == "permission").map(|(_, value)| value.as_str()).collect();
+        let expires = visit.sent("expiresAt").map(str::trim).filter(|text| !text.is_empty());
+        // What is no moment is refused as such.
+        let expires = expires.map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));
+        let arguments = json!({ "name": visit.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
+        match visit.create::<Made>(CREATE, arguments, &visit.key(CREATE)).await {
+            Ok(made) => Ok(shown(visit, &made)),
+            Err(refusal) if refusal.is_about_what_was_sent() => form(visit, Some(refusal)).await,
+            Err(refusal) => Err(refusal),
+        }
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/key-token.html")]
+struct Shown<'v> {
+    frame: Frame<'v>,
+    name: &'v str,
+    token: &'v str,
+    way: String,
+}
+
+/// The page that shows a token, which is the answer to the form itself: there is no address at which it can be seen again.
+fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
+    let words = &visit.words.access;
+    let frame = Frame::new(visit, words.token).below(visit, words.access, SCREEN.path).below(visit, words.keys, PATH);
+    reply::of(visit, 200, &Shown { frame, name: &made.name, token: &made.token, way: visit.address(PATH) })
+}
+
+#[derive(Template)]
+#[template(path = "console/key-ask.html")]
+struct Ask<'v> {
+    frame: Frame<'v>,
+    name: String,
+    about: &'static str,
+    submit: &'static str,
+    action: String,
+    back: String,
+    key: String,
+    /// Hours for which the token there is goes on, and at the most; none where the key is revoked.
+    grace: Option<(u64, u64)>,
+}
+
+/// Asks before a key is revoked, or gets another token.
+async fn ask(visit: &Visit, is_rotated: bool) -> Result<Response, Refusal> {
+    if !are_made_here(visit) {
+        return Err(Refusal::missing());
+    }
+    let words = &visit.words.access;
+    let key = Key::named(visit).await?;
+    let (title, about, place) =
+        if is_rotated { (words.rotate, words.rotate_about, "rotate") } else { (words.revoke, words.revoke_about, "revoke") };
+    let page = Ask {
+        frame: Frame::new(visit, title).below(visit, words.access, SCREEN.path).below(visit, words.keys, PATH),
+        action: visit.address(&format!("{PATH}/{}/{place}", key.id)),
+        back: visit.address(PATH),
+        key: visit.new_key(),
+        grace: is_rotated.then_some((GRACE, LONGEST)),
+        name: key.name,
+        about,
+        submit: title,
+    };
+    Ok(reply::of(visit, 200, &page))
+}
+
+pub(super) fn ask_to_rotate(visit: &Visit) -> Answering<'_> {
+    Box::pin(ask(visit, true))
+}
+
+pub(super) fn rotate(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        if !visit.may_write() {
+            return ask(visit, true).await;
+        }
+        let arguments = json!({ "apiKeyId": visit.named("id")?, "graceSeconds": hours(visit) });
+        let made: Made = visit.create(ROTATE, arguments, &visit.key(ROTATE)).await?;
+        Ok(shown(visit, &made))
+    })
+}
+
+pub(super) fn ask_to_revoke(visit: &Visit) -> Answering<'_> {
+    Box::pin(ask(visit, false))
+}
+
+pub(super) fn revoke(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        if !visit.may_write() {
+            return ask(visit, false).await;
+        }
+        visit.get::<Value>(REVOKE, json!({ "apiKeyId": visit.named("id")? })).await?;
+        Ok(reply::done(visit, PATH, Done::Removed))
+    })
+}

@@ -1,0 +1,197 @@
+//! listTeamApiKeys, createTeamApiKey, rotateTeamApiKey, revokeTeamApiKey: the API keys of an organization, for whoever manages it.
+//!
+//! What makes and ends keys is for people who are signed in, and only where `--console-keys` says so: the platform does it otherwise. A
+//! key acts in the whole organization, so it is made by somebody who answers for all of it, and holds nothing that they do not hold.
+//! Neither a key nor an app makes one: what it was allowed would not end with it.
+
+use std::collections::HashMap;
+
+use engine::access::{ApiKey, Permission, Permissions};
+use engine::audit::Audits;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::field::Label;
+use engine::moment::Moment;
+use engine::operation::{Listing, Needs, Nothing, Operation, Page, PageLimits};
+use engine::values;
+use http::Method;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::{Json, Row};
+use uuid::Uuid;
+
+use super::audited;
+use super::credentials::{ApiKeyView, Done, Expiry, end_key, make_key, replace_token};
+
+store::statements! {
+    /// How many API keys there are.
+    COUNT = "select count(*) from api_key where organization_id = ?1";
+    /// A page of them, by creation.
+    PAGE = "select id, doc, created_at, last_used_at from api_key where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
+    /// What some keys did last.
+    LAST_WRITES = "select k.id, a.occurred_at, a.doc ->> 'operation' from api_key k
+        join audit_log a on a.organization_id = ?1 and a.id =
+            (select l.id from audit_log l where l.organization_id = ?1 and l.actor_id = k.id order by l.id desc limit 1)
+        where k.organization_id = ?1 and k.id = any(?2)";
+    /// A key.
+    ONE = "select doc from api_key where organization_id = ?1 and id = ?2";
+}
+
+/// Whether members make and end API keys in the console (`--console-keys`).
+#[derive(Debug, Clone, Copy)]
+pub struct ConsoleKeys(pub bool);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "name": "Channel manager", "permissions": ["view_properties", "view_reservations"] }))]
+struct CreateTeamApiKey {
+    /// What the key is for, to tell it from others in the list.
+    name: Label,
+    /// What the key may do, across the whole organization: at most what you may do yourself.
+    #[schemars(length(max = 11))]
+    permissions: Vec<Permission>,
+    /// Moment at which the key stops working by itself. Null or left out: never; a moment that has passed is refused.
+    #[serde(default)]
+    expires_at: Option<Expiry>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneTeamApiKey {
+    /// Id of the API key to revoke; it stops working with the next request.
+    api_key_id: Uuid,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "graceSeconds": 86_400 }))]
+struct RotateTeamApiKey {
+    /// Id of the API key that gets another token; its subscriptions and limits go on.
+    api_key_id: Uuid,
+    /// For how many seconds the token there is stays good beside the new one, at most 604800 (7 days). Null or left out: 86400, a day.
+    #[serde(default)]
+    #[schemars(range(max = 604_800))]
+    grace_seconds: Option<u32>,
+}
+
+/// An API key, and what is known of its use.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Channel manager", "permissions": ["view_reservations"], "expiresAt": null,
+    "createdAt": "2026-11-21T09:30:00.000Z", "lastUsedAt": "2026-11-22T08:00:00.000Z",
+    "lastWrite": { "operation": "updatePortal", "occurredAt": "2026-11-21T10:30:00.000Z" }
+}))]
+struct TeamApiKey {
+    id: Uuid,
+    #[serde(flatten)]
+    key: ApiKey,
+    created_at: Moment,
+    /// When it was last used; of the last minute, only what one server knows.
+    last_used_at: Option<Moment>,
+    /// What it changed last, as the audit log has it.
+    last_write: Option<LastWrite>,
+}
+
+/// What was changed last, and when.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct LastWrite {
+    operation: String,
+    occurred_at: Moment,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    let declare = |id, method, path| Operation::public(id, method, path, Needs::Permission(Permission::ManageOrganization));
+    vec![
+        declare("listTeamApiKeys", Method::GET, "/api-keys")
+            .summary("List the organization's API keys, without their tokens")
+            .tool("records", "List API keys", "API keys: permissions, last use and change.")
+            .pages(PageLimits { default: 50, max: 100 }, list),
+        declare("createTeamApiKey", Method::POST, "/api-keys")
+            .summary("Make an API key; its token is shown once. For members who are signed in, with --console-keys")
+            .rest_only()
+            .creates()
+            .audited(Audits::makes("api_key", "name").withholding(&["token"]))
+            .run(create),
+        declare("rotateTeamApiKey", Method::POST, "/api-keys/{apiKeyId}/rotate")
+            .summary("Make another token for an API key, shown once. For members who are signed in, with --console-keys")
+            .rest_only()
+            .creates()
+            .audited(Audits::changes(audited::api_key).telling(&["graceSeconds"]))
+            .run(rotate),
+        declare("revokeTeamApiKey", Method::DELETE, "/api-keys/{apiKeyId}")
+            .summary("Revoke an API key, and disable its subscriptions. For members who are signed in, with --console-keys")
+            .rest_only()
+            .audited(Audits::changes(audited::api_key))
+            .run(revoke),
+    ]
+}
+
+fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<TeamApiKey>> {
+    let total = context.row(&COUNT, [])?.map_or(Ok(0), |row| row.get(0))?;
+    let rows = context.rows(&PAGE, values![page.limit, page.offset])?;
+    let ids = rows.iter().map(|row| row.get(0)).collect::<store::Result<Vec<Uuid>>>()?;
+    let written = context.rows(&LAST_WRITES, values![ids])?;
+    let mut written = written
+        .iter()
+        .map(|row| Ok((row.get(0)?, LastWrite { occurred_at: Moment(row.get(1)?), operation: row.get(2)? })))
+        .collect::<Result<HashMap<Uuid, LastWrite>>>()?;
+    let item = |row: &Row| {
+        let (id, Json(key)) = (row.get(0)?, row.get(1)?);
+        let noted: Option<Timestamp> = row.get(3)?;
+        let last_used_at = noted.max(context.last_use(id)).map(Moment);
+        Ok(TeamApiKey { id, key, created_at: Moment(row.get(2)?), last_used_at, last_write: written.remove(&id) })
+    };
+    Ok(Listing { items: rows.iter().map(item).collect::<Result<_>>()?, total })
+}
+
+/// 403 for whoever may make and end no keys here.
+fn check(context: &Context<'_, '_>) -> Result<()> {
+    let ConsoleKeys(is_on) = *context.part()?;
+    if !is_on {
+        return Err(Error::forbidden("API keys are made by the platform: the service runs without --console-keys."));
+    }
+    if !context.access.answers_for_organization() {
+        return Err(Error::forbidden("API keys are made by members who are signed in and reach every property."));
+    }
+    Ok(())
+}
+
+/// 403 where a key holds, or would hold, what the caller does not.
+fn check_permissions(context: &Context<'_, '_>, permissions: &[Permission]) -> Result<()> {
+    let own: Permissions = context.access.permissions;
+    match permissions.iter().find(|permission| !own.has(**permission)) {
+        None => Ok(()),
+        Some(lacking) => {
+            Err(Error::forbidden(format!("The key would hold {}, and you do not: a key holds at most what you hold.", lacking.as_ref())))
+        }
+    }
+}
+
+fn create(context: &mut Context<'_, '_>, input: CreateTeamApiKey) -> Result<ApiKeyView> {
+    check(context)?;
+    check_permissions(context, &input.permissions)?;
+    make_key(context, input.name, input.permissions, input.expires_at)
+}
+
+fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<ApiKey> {
+    let row = context.row(&ONE, values![id])?.ok_or_else(|| Error::not_found("API key"))?;
+    let Json(key) = row.get(0)?;
+    Ok(key)
+}
+
+fn rotate(context: &mut Context<'_, '_>, input: RotateTeamApiKey) -> Result<ApiKeyView> {
+    let key = one(context, input.api_key_id)?;
+    check(context)?;
+    check_permissions(context, &key.permissions)?;
+    replace_token(context, input.api_key_id, input.grace_seconds)
+}
+
+fn revoke(context: &mut Context<'_, '_>, input: OneTeamApiKey) -> Result<Done> {
+    one(context, input.api_key_id)?;
+    check(context)?;
+    end_key(context, input.api_key_id)
+}

@@ -1,0 +1,98 @@
+//! What people write is text wherever the console shows it: each text there is is an attempt to be more, and every page is read.
+
+use std::collections::BTreeSet;
+
+use reqwest::Method;
+use vestibule::console::addresses;
+
+use super::things::{Things, WEBHOOKS};
+use super::{Form, html, page, plain};
+use crate::files::uploads;
+use crate::support::{App, on_both};
+
+/// Ends whatever it stands in, and has something run.
+pub const ATTEMPT: &str = "'\"><img src=data:x onerror=alert(1)>";
+/// What is looked at beside the addresses themselves.
+pub const QUERIES: [&str; 9] = [
+    "/console/search?query=%3Cimg+src%3Ddata",
+    "/console/manuals?search=%3Cimg",
+    "/console/stays?query=%3Cimg+src%3Ddata",
+    "/console/stays?flat=%22%3E%3Cimg+src%3Ddata%3Ax+onerror%3Dalert(1)%3E",
+    "/console/submissions?status=all&flat=%22%3E%3Cimg+src%3Ddata%3Ax+onerror%3Dalert(1)%3E",
+    "/console/translations?of=steps",
+    "/console/translations?of=categories",
+    "/console/translations?of=brandings",
+    "/console/audit?after=%22%3E%3Cimg+src%3Ddata%3Ax+onerror%3Dalert(1)%3E",
+];
+
+/// Where everything can be seen.
+pub fn everywhere(things: &Things<'_>) -> Vec<String> {
+    let looks = addresses().filter(|address| address.method == Method::GET);
+    let own: Vec<String> = looks.flat_map(|address| things.at(&address)).collect();
+    let more = own.iter().filter_map(|at| match at {
+        at if at.ends_with("/why") => Some(format!("{at}?of=manuals")),
+        at if at.contains("/assignments/") => Some(format!("{at}?to=tags")),
+        _ => None,
+    });
+    let more: Vec<String> = more.chain(own.iter().filter(|at| at.contains("/assignments/")).map(|at| format!("{at}?to=groups"))).collect();
+    own.into_iter().chain(more).chain(QUERIES.map(str::to_owned)).collect()
+}
+
+/// Whether a page takes a text for what it is.
+#[track_caller]
+fn assert_is_text(page: &str, at: &str) {
+    for started in ["<img src=data", "onerror=alert(1)>", "href=\"javascript:"] {
+        assert!(
+            !page.contains(started),
+            "{at}: {}",
+            page.split(started).next().unwrap().chars().rev().take(200).collect::<String>().chars().rev().collect::<String>()
+        );
+    }
+}
+
+on_both! {
+    async fn whatever_people_write_is_text(app: App, WEBHOOKS, uploads()) {
+        let things = Things::make(&app, ATTEMPT).await;
+        let mut silent = BTreeSet::new();
+        for at in everywhere(&things) {
+            for language in ["en", "fr"] {
+                let answer = things.browser.send(things.browser.request(Method::GET, &at).header("accept-language", language)).await;
+                assert_eq!(answer.status, 200, "{at}: {}", answer.body);
+                let page = html(&answer);
+                assert_is_text(&page, &at);
+                // The organization's name stands above every page; below it most show something of their own.
+                if plain(&page).matches("<img src=data:x").count() <= 2 {
+                    silent.insert(at.clone());
+                }
+            }
+        }
+        assert!(silent.iter().all(|at| at == "/console/search" || at.contains("/new") || at.contains("/webhooks") || at.contains("/why")), "nothing of it is shown at {silent:?}");
+    }
+
+    async fn what_is_typed_and_refused_is_text(app: App, WEBHOOKS, uploads()) {
+        let things = Things::make(&app, "Casa").await;
+        for address in addresses().filter(|address| address.method == Method::GET) {
+            for at in things.at(&address) {
+                let page = page(&things.browser, &at).await;
+                let own = page.split("<form method=\"post\" action=\"").skip(1).map(|rest| plain(rest.split('"').next().unwrap()));
+                let own = own.filter(|action| !["/language", "/sign-out", "/remove", "/delete", "/end", "/approve"].iter().any(|end| action.split('?').next().unwrap().ends_with(end)));
+                for action in own.collect::<BTreeSet<_>>() {
+                    let mut form = Form::of(&page, &action);
+                    let kept = ["form", "key", "base", "updatedAt"];
+                    for (name, value) in &mut form.fields {
+                        if !kept.contains(&name.as_str()) {
+                            // Longer than any field takes, so that it is refused wherever something is.
+                            *value = if name.ends_with(".id") || name.ends_with(".key") { ATTEMPT.to_owned() } else { ATTEMPT.repeat(400) };
+                        }
+                    }
+                    let answer = form.send(&things.browser).await;
+                    if answer.status != 303 {
+                        let again = answer.body.as_str().unwrap_or_else(|| panic!("{action}: {}", answer.body));
+                        assert!(matches!(answer.status, 200 | 400 | 404 | 409 | 422), "{action}: {}", answer.status);
+                        assert_is_text(again, &action);
+                    }
+                }
+            }
+        }
+    }
+}

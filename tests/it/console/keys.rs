@@ -1,0 +1,128 @@
+//! API keys: seen by whoever manages the organization, and made by them where the service lets them.
+
+use engine::access::Permission;
+use reqwest::Method;
+use serde_json::{Value, json};
+use strum::VariantArray;
+
+use super::{Form, html, marta, member_with, page, plain, portal};
+use crate::support::{App, on_both};
+
+const NASTY: &str = "<script>alert(1)</script>";
+
+on_both! {
+    async fn keys_are_listed_with_their_use(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let listed = api.get("/api-keys").await.data()[0].clone();
+        assert_eq!((&listed["name"], &listed["lastWrite"], listed.get("token")), (&json!("key"), &Value::Null, None));
+        assert_eq!(listed["lastUsedAt"], "2026-11-21T09:30:00.000Z");
+        let (id, _) = portal(&api, "Casa").await;
+        app.clock.advance(std::time::Duration::from_secs(90));
+        api.patch(&format!("/portals/{id}"), json!({ "data": { "name": "Casa Azul" } })).await.data();
+        app.server.sweep_once().await;
+        let answer = api.get("/api-keys").await;
+        let listed = answer.data()[0].clone();
+        assert_eq!(listed["lastWrite"], json!({ "operation": "updatePortal", "occurredAt": "2026-11-21T09:31:30.000Z" }));
+        assert_eq!((&listed["lastUsedAt"], &answer.body["meta"]["pagination"]["total"]), (&json!("2026-11-21T09:31:30.000Z"), &json!(1)));
+        org.key_without(Permission::ManageOrganization).await.get("/api-keys").await.error(403);
+
+        let browser = marta(&org).await;
+        let keys = page(&browser, "/console/access/keys").await;
+        assert!(keys.contains("<code>updatePortal</code>") && keys.contains("The platform makes and ends them"), "{keys}");
+        assert!(!keys.contains("/access/keys/new") && !keys.contains("/revoke"), "{keys}");
+        let history = plain(keys.split("/console/audit?actor=").nth(1).unwrap().split('"').next().unwrap());
+        let log = page(&browser, &format!("/console/audit?actor={history}")).await;
+        assert!(log.contains("What one API key or member did") && log.contains("Casa Azul") && !log.contains("signed in"), "{log}");
+    }
+
+    async fn without_the_flag_nobody_makes_a_key_here(app: App) {
+        let org = app.org().await;
+        let id = org.key_and_id(Permission::VARIANTS).await.1;
+        let browser = marta(&org).await;
+        for place in ["new".to_owned(), format!("{id}/rotate"), format!("{id}/revoke")] {
+            assert_eq!(browser.get(&format!("/console/access/keys/{place}")).await.status, 404, "{place}");
+        }
+        let api = org.key().await;
+        let refused = api.post("/api-keys", json!({ "name": "Mine", "permissions": [] })).await.error(403);
+        assert!(refused["message"].as_str().unwrap().contains("--console-keys"), "{refused}");
+        assert!(api.post(&format!("/api-keys/{id}/rotate"), json!({})).await.error(403)["message"].as_str().unwrap().contains("--console-keys"));
+        let revoked = api.send(Method::DELETE, &format!("/api-keys/{id}"), None).await.error(403);
+        assert!(revoked["message"].as_str().unwrap().contains("--console-keys"), "{revoked}");
+    }
+
+    async fn a_key_is_made_replaced_and_revoked(app: App, "--console-keys") {
+        let org = app.org().await;
+        let browser = member_with(&org, &[Permission::ManageOrganization, Permission::ViewTasks], None).await;
+        let new = Form::of(&page(&browser, "/console/access/keys/new").await, "/keys/new");
+        let form = page(&browser, "/console/access/keys/new").await;
+        assert!(form.contains("view_tasks") && !form.contains("view_devices"), "{form}");
+        let refused = new.clone().with("name", NASTY).with("permission", "view_tasks").with("expiresAt", "2020-01-01T00:00").refused(&browser, 400).await;
+        assert!(!refused.contains(NASTY) && plain(&refused).contains(NASTY) && refused.contains("value=\"view_tasks\" checked"), "{refused}");
+        // What the form does not offer is refused as well.
+        new.clone().with("name", "More").with("permission", "view_devices").refused(&browser, 403).await;
+        let made = html(&new.with("name", NASTY).with("permission", "view_tasks").send(&browser).await);
+        let token = |page: &str| format!("sk_{}", page.split("sk_").nth(1).unwrap().split('"').next().unwrap());
+        let api = app.api(&token(&made));
+        assert_eq!((api.get("/tasks").await.status, api.get("/devices").await.status), (200, 403));
+
+        let keys = page(&browser, "/console/access/keys").await;
+        assert!(!keys.contains(NASTY) && plain(&keys).contains(NASTY) && !keys.contains("sk_"), "{keys}");
+        let path = format!("/console/access/keys/{}", keys.split("/console/access/keys/").filter(|rest| rest.contains("/revoke")).last().unwrap().split('/').next().unwrap());
+        let rotated = html(&Form::of(&page(&browser, &format!("{path}/rotate")).await, "/rotate").with("hours", "0").send(&browser).await);
+        assert_eq!((api.get("/tasks").await.status, app.api(&token(&rotated)).get("/tasks").await.status), (401, 200));
+        Form::of(&page(&browser, &format!("{path}/revoke")).await, "/revoke").done(&browser, "removed").await;
+        assert_eq!(app.api(&token(&rotated)).get("/tasks").await.status, 401);
+        assert_eq!(browser.get(&format!("{path}/revoke")).await.status, 404);
+        let log = plain(&page(&browser, "/console/audit").await);
+        for said in ["made the API key", "made a new token for the API key", "removed the API key"] {
+            assert!(log.contains(said), "{said}: {log}");
+        }
+        assert!(!log.contains("sk_"), "{log}");
+    }
+
+    async fn keys_are_made_by_who_answers_for_the_organization(app: App, "--console-keys") {
+        let org = app.org().await;
+        let id = org.key_and_id(Permission::VARIANTS).await.1;
+        let flat = org.property(None, &[]).await;
+        let limited = member_with(&org, Permission::VARIANTS, Some(&[flat])).await;
+        assert_eq!(limited.get("/console/access/keys/new").await.status, 404);
+        let few = member_with(&org, &[Permission::ManageOrganization], None).await;
+        let rotate = Form::of(&page(&few, &format!("/console/access/keys/{id}/rotate")).await, "/rotate");
+        let refused = rotate.refused(&few, 403).await;
+        assert!(refused.contains("at most what you hold"), "{refused}");
+        // Neither a key nor an app makes one, whatever they hold.
+        let api = org.key().await;
+        let ada = crate::support::new_id();
+        org.member(ada, None, Permission::VARIANTS, true).await;
+        for caller in [&api, &org.token_of(ada, Permission::VARIANTS).await] {
+            let refused = caller.post("/api-keys", json!({ "name": "Mine", "permissions": [] })).await.error(403);
+            assert!(refused["message"].as_str().unwrap().contains("signed in"), "{refused}");
+            assert_eq!(caller.post(&format!("/api-keys/{id}/rotate"), json!({})).await.status, 403);
+        }
+        let elsewhere = marta(&app.org().await).await;
+        assert_eq!(elsewhere.get(&format!("/console/access/keys/{id}/revoke")).await.status, 404);
+    }
+
+    async fn who_changed_a_thing_stands_on_its_screen(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let made = |path: &'static str, body: Value| { let api = &api; async move { api.post(path, body).await.data()["id"].as_str().unwrap().to_owned() } };
+        let things = [
+            ("portals", made("/portals", json!({ "name": format!("Casa {NASTY}") })).await),
+            ("brandings", made("/portal-brandings", json!({ "name": "Azul" })).await),
+            ("steps", made("/precheck-steps", json!({ "stepType": "main", "nickname": "Step" })).await),
+            ("manuals", made("/portal-manuals", json!({ "nickname": "Wifi", "title": "Wifi" })).await),
+            ("categories", made("/portal-manual-categories", json!({ "title": "House" })).await),
+        ];
+        let others: Vec<Permission> = Permission::VARIANTS.iter().copied().filter(|known| *known != Permission::ManageOrganization).collect();
+        let (manager, other) = (marta(&org).await, member_with(&org, &others, None).await);
+        for (place, id) in &things {
+            let path = format!("/console/{place}/{id}");
+            let shown = page(&manager, &path).await;
+            assert!(shown.contains("Who changed this") && shown.contains("key made the") && shown.contains(&format!("/console/audit?target={id}")), "{path}: {shown}");
+            assert!(!shown.contains(NASTY), "{shown}");
+            assert!(!page(&other, &path).await.contains("Who changed this"), "{path}");
+        }
+    }
+}

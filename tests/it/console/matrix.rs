@@ -1,0 +1,359 @@
+//! Every page of the console × every set of permissions, held against what the same member is answered by REST: generated from the list of
+//! screens and the list of operations, so that none can be forgotten.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::access::Permission;
+use engine::operation::Effect;
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use strum::VariantArray;
+use uuid::Uuid;
+use vestibule::console::{Address, addresses};
+
+use super::things::{Things, WEBHOOKS, subscribed};
+use super::{Form, html, marta, plain};
+use crate::files::uploads;
+use crate::people::{Browser, field, signed_in};
+use crate::support::{Api, App, new_id, on_both};
+
+/// What somebody types who changes a thing.
+const TYPED: [(&str, &str); 13] = [
+    ("act", "save"),
+    ("name", "Forced"),
+    ("nickname", "Forced"),
+    ("title", "Forced"),
+    ("text.en", "Forced"),
+    ("message", "Forced"),
+    ("q0.text", "Forced"),
+    ("use.device", "1"),
+    ("iconName", "coffee"),
+    ("event", "task.created"),
+    ("targetUrl", "https://127.0.0.1:9/forced"),
+    ("since", "2026-11-01T00:00"),
+    ("hours", "1"),
+];
+
+/// What hangs on whose subscription it is, and on what has become of a delivery meanwhile.
+const MAY_LACK: [&str; 2] = ["getWebhookScreen", "redeliverOnScreen"];
+
+/// A member, and what REST says to them.
+struct Member {
+    name: String,
+    browser: Browser,
+    api: Api,
+    is_limited: bool,
+    /// The operations that are refused with 403, of those that were asked about.
+    known: BTreeMap<&'static str, bool>,
+}
+
+impl Member {
+    async fn new(things: &Things<'_>, name: &str, permissions: &[Permission], properties: Option<&[Uuid]>) -> Self {
+        let (id, org) = (new_id(), &things.house.org);
+        org.member(id, properties, permissions, true).await;
+        let (browser, api) = (signed_in(org, id).await, org.token_of(id, permissions).await);
+        Self { name: name.to_owned(), browser, api, is_limited: properties.is_some(), known: BTreeMap::new() }
+    }
+
+    /// Whether an operation is refused, whatever it is about: told by what is sent with ids that name nothing and a body that none takes.
+    async fn is_refused(&mut self, operation: &'static str) -> bool {
+        if let Some(known) = self.known.get(operation) {
+            return *known;
+        }
+        let bodies: Vec<Value> = match operation {
+            // What is sent decides: it is refused where everything is.
+            "createWebhookSubscription" => {
+                let events = self.api.get("/webhook-event-types").await.data();
+                events.as_array().unwrap().iter().map(|event| json!({ "event": event["event"], "targetUrl": "nonsense" })).collect()
+            }
+            _ => vec![json!({ "no such field": true })],
+        };
+        let declared = vestibule::app::app().operation(operation).unwrap();
+        let path: Vec<String> =
+            declared.path.split('/').map(|part| if part.starts_with('{') { new_id().to_string() } else { part.to_owned() }).collect();
+        let mut is_refused = true;
+        for body in bodies {
+            let answer = self.api.send(declared.method.clone(), &path.join("/"), declared.has_body().then_some(body)).await;
+            is_refused &= answer.status == 403;
+        }
+        self.known.insert(operation, is_refused);
+        is_refused
+    }
+
+    async fn may(&mut self, address: &Address) -> bool {
+        for operation in &address.needs {
+            if self.is_refused(operation).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What REST answers who looks at the thing that an address of the console is about.
+    async fn reading(&mut self, address: &Address, at: &str) -> u16 {
+        let parts: Vec<&str> = at.split('?').next().unwrap().split('/').collect();
+        let mut asked: Vec<String> = Vec::new();
+        for operation in &address.needs {
+            let declared = vestibule::app::app().operation(operation).unwrap();
+            // A subscription is reached by the credential that made it.
+            if declared.effect == Effect::Read && declared.path.contains("{id}") && !declared.path.starts_with("/webhook") {
+                asked.extend(parts.get(3).map(|id| declared.path.replace("{id}", id)));
+            }
+        }
+        if parts.get(2) == Some(&"assignments") {
+            let (path, entity) = match parts[3] {
+                "portals" => ("portals", "portal_settings"),
+                "steps" => ("precheck-steps", "precheck_step"),
+                _ => ("portal-manuals", "manual"),
+            };
+            asked.push(format!("/{path}/{}", parts[4]));
+            asked.push(format!("/entity-scopes?entityType={entity}&entityId={}", parts[4]));
+        }
+        let mut worst = 200;
+        for path in asked {
+            let status = self.api.get(&path).await.status;
+            assert!(matches!(status, 200 | 403 | 404), "{path}: {status}");
+            worst = if status == 403 || worst == 403 { 403 } else { worst.max(status) };
+        }
+        worst
+    }
+}
+
+/// Which pages a page leads to: by its links, and by forms that have a button.
+fn ways(html: &str) -> BTreeSet<&'static str> {
+    let all: Vec<Address> = addresses().collect();
+    let parts = |path: &str| path.split(['?', '#']).next().unwrap().split('/').map(str::to_owned).collect::<Vec<_>>();
+    let find = |method: &Method, path: &str| {
+        let wanted = parts(&plain(path));
+        let fits = |address: &&Address| {
+            let own = parts(&address.path);
+            address.method == *method
+                && own.len() == wanted.len()
+                && own.iter().zip(&wanted).all(|(own, part)| own.starts_with('{') || own == part)
+        };
+        // A path that is written out goes before one with an id.
+        all.iter().filter(fits).min_by_key(|address| address.path.matches('{').count()).map(|address| address.name)
+    };
+    let attribute = |tag: &str, name: &str| tag.split(&format!(" {name}=\"")).nth(1).map(|rest| rest.split('"').next().unwrap().to_owned());
+    let mut found = BTreeSet::new();
+    for tag in html.split('<').map(|rest| rest.split('>').next().unwrap()).filter(|tag| tag.starts_with("a ")) {
+        found.extend(attribute(tag, "href").and_then(|href| find(&Method::GET, &href)));
+    }
+    for form in html.split("<form ").skip(1).map(|rest| rest.split("</form>").next().unwrap()) {
+        let tag = format!(" {}", form.split('>').next().unwrap());
+        let method = if attribute(&tag, "method").as_deref() == Some("post") { Method::POST } else { Method::GET };
+        let has_button = form.contains("<button")
+            || form.contains("type=\"search\"")
+            || attribute(&tag, "id").is_some_and(|id| html.contains(&format!(" form=\"{id}\"")));
+        if has_button {
+            found.extend(attribute(&tag, "action").and_then(|action| find(&method, &action)));
+        }
+    }
+    found
+}
+
+/// Whether what is sent to an address may change something.
+fn writes(address: &Address) -> bool {
+    let write = |id: &&str| vestibule::app::app().operation(id).is_some_and(|operation| operation.effect == Effect::Write);
+    address.method == Method::POST && address.needs.iter().any(write)
+}
+
+/// The latest that anybody has done, as the audit log has it.
+async fn last(api: &Api) -> Value {
+    api.get("/audit-log?limit=1").await.data()[0]["id"].clone()
+}
+
+/// What a member with everything is shown: the ways of each page, and a form for each place that takes one.
+struct Shown {
+    ways: BTreeMap<String, BTreeSet<&'static str>>,
+    forms: BTreeMap<&'static str, Form>,
+}
+
+impl Shown {
+    async fn to(things: &Things<'_>) -> Self {
+        let mut shown = Self { ways: BTreeMap::new(), forms: BTreeMap::new() };
+        let posts: Vec<Address> = addresses().filter(|address| address.method == Method::POST).collect();
+        for address in addresses().filter(|address| address.method == Method::GET) {
+            for at in things.at(&address) {
+                let answer = things.browser.get(&at).await;
+                assert_eq!(answer.status, 200, "{at}: {}", answer.body);
+                let html = html(&answer);
+                let ways = ways(&html);
+                for post in posts.iter().filter(|post| ways.contains(post.name)) {
+                    let own = things.at(post).into_iter().find(|own| html.contains(&own.replace('&', "&#38;")) && html.contains("<form "));
+                    let own = own.map(|own| own.split('?').next().unwrap().to_owned());
+                    let has = |own: &String| html.split(" action=\"").skip(1).any(|rest| rest.starts_with(own.as_str()));
+                    if let Some(own) = own.filter(has) {
+                        let action =
+                            html.split(" action=\"").skip(1).find(|rest| rest.starts_with(&own)).unwrap().split('"').next().unwrap();
+                        shown.forms.entry(post.name).or_insert_with(|| Form::of(&html, &plain(action)));
+                    }
+                }
+                shown.ways.insert(at, ways);
+            }
+        }
+        // A delivery is sent again once it is over.
+        let again = posts.iter().find(|post| post.name == "redeliverOnScreen").unwrap();
+        shown.forms.entry(again.name).or_insert_with(|| Form { action: things.at(again).remove(0), fields: Vec::new() });
+        shown
+    }
+}
+
+/// Checks one member against everything.
+async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut Member) {
+    let home = html(&member.browser.get("/console").await);
+    let form = field(&home, "form");
+    let who = member.name.clone();
+    let all: Vec<Address> = addresses().collect();
+    let mut allowed: BTreeSet<&str> = BTreeSet::new();
+    for address in &all {
+        if member.may(address).await {
+            allowed.insert(address.name);
+        }
+    }
+    let in_navigation: BTreeSet<&str> =
+        all.iter().filter(|address| address.is_in_navigation && allowed.contains(address.name)).map(|address| address.name).collect();
+    let of_everybody = (things.webhook.clone(), things.delivery.clone());
+    let own = subscribed(&member.browser, "task.created").await;
+    (things.webhook, things.delivery) = own.clone().unwrap_or_else(|| (new_id().to_string(), new_id().to_string()));
+    for address in all.iter().filter(|address| address.method == Method::GET) {
+        for at in things.at(address) {
+            let answer = member.browser.get(&at).await;
+            let is_own = !address.path.contains("/webhooks/{id}") || own.is_some();
+            let expected = match member.reading(address, &at).await {
+                _ if !allowed.contains(address.name) => 403,
+                200 if !is_own => 404,
+                status => status,
+            };
+            assert_eq!(answer.status, expected, "{who}: {at}");
+            let ways = ways(&html(&answer));
+            assert!(in_navigation.is_subset(&ways), "{who}: {at} leads to {ways:?}");
+            let more: Vec<_> = ways.iter().filter(|way| !allowed.contains(*way)).collect();
+            assert!(more.is_empty(), "{who}: {at} leads to what is refused: {more:?}");
+            if expected == 200 && !member.is_limited && is_own {
+                let at = at.replace(&things.webhook, &of_everybody.0);
+                let less = shown.ways[&at].iter().filter(|way| allowed.contains(*way) && !ways.contains(*way) && !MAY_LACK.contains(*way));
+                let less: Vec<_> = less.collect();
+                assert!(less.is_empty() || at.starts_with("/console/audit"), "{who}: {at} does not lead to {less:?}");
+            }
+        }
+    }
+    (things.webhook, things.delivery) = of_everybody;
+    let before = last(&things.house.api).await;
+    for address in all.iter().filter(|address| writes(address)) {
+        if allowed.contains(address.name) {
+            // Whoever is let in is told that there is no such thing, or that nothing was sent.
+            let at = address.path.split('/').map(|part| if part.starts_with('{') { new_id().to_string() } else { part.to_owned() });
+            let at = at.collect::<Vec<_>>().join("/");
+            let answer = member.browser.post(&at, &[("form", &form)]).await;
+            assert!(matches!(answer.status, 200 | 303 | 400 | 404 | 409), "{who}: POST {at}: {} {}", answer.status, answer.body);
+        } else if let Some(full) = shown.forms.get(address.name) {
+            let mut forced = full.clone().with("form", &form);
+            for (name, value) in TYPED {
+                forced = forced.with(name, value);
+            }
+            for (name, id) in [("up", things.step), ("assigned", things.house.tag), ("shown", things.house.tag), ("step", things.step)] {
+                forced = forced.with(name, &id.to_string());
+            }
+            let answer = forced.send(&member.browser).await;
+            assert_eq!(answer.status, 403, "{who}: POST {}: {}", forced.action, answer.body);
+        }
+    }
+    assert_eq!(last(&things.house.api).await, before, "{who} has changed something");
+}
+
+on_both! {
+    async fn every_member_sees_and_does_what_their_calls_allow(app: App, WEBHOOKS, uploads()) {
+        let mut things = Things::make(&app, "Casa").await;
+        let shown = Shown::to(&things).await;
+        let posts = addresses().filter(writes);
+        let unseen: Vec<_> = posts.filter(|address| !shown.forms.contains_key(address.name)).map(|address| address.name).collect();
+        assert!(unseen.is_empty(), "no page has a form for {unseen:?}");
+        let elsewhere = things.house.org.property(None, &[]).await;
+        let mut sets: Vec<(String, Vec<Permission>, Option<Vec<Uuid>>)> = vec![
+            ("nobody".into(), vec![], None),
+            ("everybody".into(), Permission::VARIANTS.to_vec(), None),
+            ("limited to the flat".into(), Permission::VARIANTS.to_vec(), Some(vec![things.house.flat])),
+            ("limited to another flat".into(), Permission::VARIANTS.to_vec(), Some(vec![elsewhere])),
+            ("limited to nothing".into(), Permission::VARIANTS.to_vec(), Some(vec![])),
+        ];
+        for permission in Permission::VARIANTS {
+            sets.push((permission.as_ref().to_owned(), vec![*permission], None));
+            let others = Permission::VARIANTS.iter().copied().filter(|other| other != permission).collect();
+            sets.push((format!("all but {}", permission.as_ref()), others, None));
+        }
+        for (name, permissions, properties) in sets {
+            let mut member = Member::new(&things, &name, &permissions, properties.as_deref()).await;
+            check(&mut things, &shown, &mut member).await;
+        }
+    }
+
+    async fn nothing_of_another_organization_is_at_any_address(app: App, WEBHOOKS, uploads()) {
+        let theirs = Things::make(&app, "Theirs").await;
+        let org = app.org().await;
+        let browser = marta(&org).await;
+        let form = field(&html(&browser.get("/console").await), "form");
+        let before = last(&theirs.house.api).await;
+        for address in addresses().filter(|address| address.path.contains('{') || address.path.ends_with("/end")) {
+            for at in theirs.at(&address) {
+                let answer = if address.method == Method::GET {
+                    browser.get(&at).await
+                } else {
+                    let mut fields = vec![("form", form.as_str()), ("was.en", "Theirs")];
+                    fields.extend(TYPED);
+                    browser.post(&at, &fields).await
+                };
+                assert_eq!(answer.status, 404, "{} {at}: {}", address.method, answer.body);
+                assert!(!html(&answer).contains("Theirs"), "{at}");
+            }
+        }
+        // Nor by what a query names.
+        let (portal, flat, stay) = (theirs.house.portal, theirs.house.flat, theirs.house.stay);
+        for query in [format!("/console/steps?portal={portal}"), format!("/console/stays?propertyId={flat}&flat=x"), format!("/console/submissions?status=all&propertyId={flat}"), format!("/console/audit?target={stay}"), "/console/search?query=Theirs".to_owned()] {
+            let answer = browser.get(&query).await;
+            assert!(!answer.body.to_string().replace("query=Theirs", "").replace("value=\"Theirs\"", "").contains(&format!("/{stay}")), "{query}: {}", answer.body);
+        }
+        assert_eq!(last(&theirs.house.api).await, before);
+    }
+
+    async fn no_address_takes_a_form_that_the_session_was_not_given(app: App, WEBHOOKS, uploads()) {
+        let things = Things::make(&app, "Casa").await;
+        let foreign = field(&html(&marta(&things.house.org).await.get("/console").await), "form");
+        let own = field(&html(&things.browser.get("/console").await), "form");
+        let mut changed = own.clone();
+        changed.replace_range(..1, if own.starts_with('A') { "B" } else { "A" });
+        let before = last(&things.house.api).await;
+        for address in addresses().filter(|address| address.method == Method::POST) {
+            for at in things.at(&address) {
+                for token in [None, Some(""), Some("x"), Some(&*foreign), Some(&*changed)] {
+                    let fields: Vec<(&str, &str)> = token.map(|token| ("form", token)).into_iter().chain(TYPED).collect();
+                    let answer = things.browser.post(&at, &fields).await;
+                    assert_eq!(answer.status, 403, "{at} {token:?}: {}", answer.body);
+                    assert!(html(&answer).contains("This form was not given to your session"), "{at}");
+                }
+            }
+        }
+        assert_eq!(last(&things.house.api).await, before);
+    }
+
+    async fn every_address_leads_whoever_is_not_signed_in_to_the_sign_in(app: App, WEBHOOKS, uploads()) {
+        let things = Things::make(&app, "Casa").await;
+        let nobody = Browser::new(&app);
+        for address in addresses() {
+            for at in things.at(&address) {
+                let request = nobody.request(address.method.clone(), &at);
+                // From a page of another site nothing is kept.
+                let typed = form_urlencoded::Serializer::new(String::new()).extend_pairs(TYPED).finish();
+                let posted = |request: RequestBuilder| request.header("sec-fetch-site", "cross-site").header("content-type", "application/x-www-form-urlencoded").body(typed);
+                let answer = nobody.send(if address.method == Method::POST { posted(request) } else { request }).await;
+                assert_eq!(answer.status, 303, "{} {at}: {}", address.method, answer.body);
+                assert!(answer.header("location").unwrap().starts_with("/sign-in?return_to=%2Fconsole"), "{at}");
+                if address.method == Method::POST {
+                    let kept = nobody.post(&at, &TYPED).await;
+                    assert_eq!(kept.status, 401, "{at}");
+                    assert!(kept.body.as_str().unwrap().contains("Forced"), "what was typed is not lost: {at}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What is refused, in the language of the page; and over REST in the interface's own words.
+
+use engine::access::Permission;
+use serde_json::json;
+
+use super::{Form, html, marta, member_with, page, plain, portal};
+use crate::people::Browser;
+use crate::support::house::House;
+use crate::support::{App, on_both, reservation};
+
+const NASTY: &str = "<script>alert(1)</script>";
+
+async fn in_language(browser: &Browser, tag: &str) {
+    Form::of(&page(browser, "/console").await, "/console/language").with("language", tag).send(browser).await;
+}
+
+on_both! {
+    async fn a_form_is_refused_in_the_language_of_the_page(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (id, path) = portal(&api, "Casa").await;
+        let browser = marta(&org).await;
+        for (tag, phone, number, required) in [
+            ("en", "is not a valid phone number", "the communication method needs", "must be"),
+            ("es", "no es un número de teléfono", "necesita su número", "tiene que ser"),
+            ("fr", "n’est pas un numéro de téléphone", "demande son numéro", "doit être"),
+        ] {
+            in_language(&browser, tag).await;
+            let form = Form::of(&page(&browser, &path).await, &path);
+            let refused = plain(&form.clone().with("supportPhone", "12").refused(&browser, 400).await);
+            assert!(refused.contains(phone), "{tag}: {refused}");
+            let refused = plain(&form.clone().with("communicationMethod", "whatsapp").refused(&browser, 400).await);
+            assert!(refused.contains(number), "{tag}: {refused}");
+            let refused = plain(&form.with("supportEmail", "nobody").refused(&browser, 400).await);
+            assert!(refused.contains(required), "{tag}: {refused}");
+        }
+        let answer = api.patch(&format!("/portals/{id}"), json!({ "data": { "supportPhone": "12" } })).await;
+        assert_eq!(answer.error(400)["details"]["issues"], json!([{ "path": ["data", "supportPhone"], "message": "is not a valid phone number" }]));
+    }
+
+    async fn what_has_no_words_of_its_own_is_said_as_the_interface_says_it(app: App, "--console-keys") {
+        let org = app.org().await;
+        let browser = member_with(&org, &[Permission::ManageOrganization], None).await;
+        in_language(&browser, "es").await;
+        let new = Form::of(&page(&browser, "/console/access/keys/new").await, "/keys/new");
+        let refused = plain(&new.with("name", "More").with("permission", "view_devices").refused(&browser, 403).await);
+        assert!(refused.contains("Esto no está permitido.") && refused.contains("at most what you hold"), "{refused}");
+    }
+
+    async fn what_a_guest_wrote_is_on_the_page_of_the_stay(app: App) {
+        let house = House::build(&app).await;
+        let (org, stay) = (&house.org, house.stay);
+        let path = format!("/console/stays/{stay}");
+        let browser = marta(org).await;
+        assert!(page(&browser, &path).await.contains("The guest has written nothing"));
+        let api = org.key().await;
+        let portal = house.portal.to_string();
+        api.patch(&format!("/portals/{portal}"), json!({ "data": { "isChatEnabled": true } })).await.data();
+        for text in ["Is there a cot?", NASTY] {
+            house.say(text).await.data();
+        }
+        let shown = page(&browser, &path).await;
+        assert!(shown.contains("Is there a cot?") && !shown.contains(NASTY) && plain(&shown).contains(NASTY), "{shown}");
+        let listed = api.get(&format!("/reservations/{stay}/messages?limit=1&offset=1")).await;
+        assert_eq!((&listed.data()[0]["text"], &listed.body["meta"]["pagination"]["total"]), (&json!(NASTY), &json!(2)));
+        org.key_without(Permission::ViewReservations).await.get(&format!("/reservations/{stay}/messages")).await.error(403);
+        let elsewhere = app.org().await;
+        assert_eq!(elsewhere.key().await.get(&format!("/reservations/{stay}/messages")).await.status, 404);
+    }
+
+    async fn today_is_that_of_the_flat(app: App) {
+        let org = app.org().await;
+        let flat = |zone: &'static str| { let org = &org; async move { org.record("property", json!({ "name": zone, "timezone": zone, "country": "ES" })).await } };
+        // It is half past nine in the morning of the 21st, in UTC.
+        let (east, west) = (flat("Pacific/Kiritimati").await, flat("Etc/GMT+12").await);
+        let mut stays = Vec::new();
+        for (flat, day) in [(east, "2026-11-21"), (east, "2026-11-22"), (east, "2026-11-23"), (west, "2026-11-20"), (west, "2026-11-21"), (west, "2026-11-22")] {
+            let mut coming = reservation(Some(flat));
+            (coming["checkIn"], coming["checkOut"]) = (day.into(), "2026-12-31".into());
+            stays.push(org.record("reservation", coming).await);
+        }
+        let home = html(&marta(&org).await.get("/console").await);
+        let shown: Vec<bool> = stays.iter().map(|stay| home.contains(&format!("/console/stays/{stay}"))).collect();
+        // There it is half past eleven in the evening of the 21st, and of the 20th.
+        assert_eq!(shown, [true, true, false, true, true, false]);
+    }
+}

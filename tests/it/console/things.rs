@@ -1,0 +1,208 @@
+//! An organization with a thing of each sort, each text of which is the same, and the addresses of the console that are about them.
+
+use engine::access::Permission;
+use reqwest::Method;
+use serde_json::{Value, json};
+use strum::VariantArray;
+use uuid::Uuid;
+use vestibule::console::Address;
+
+use crate::files::send;
+use crate::oauth::connect;
+use crate::people::{Browser, signed_in};
+use crate::support::house::{House, guest, id};
+use crate::support::{App, new_id, reservation};
+
+/// Where nobody listens, and a server that lets webhooks go there.
+const NOBODY: &str = "https://127.0.0.1:9/hook";
+pub const WEBHOOKS: &str = "--webhook-allow=127.0.0.0/8";
+
+/// What there is.
+pub struct Things<'a> {
+    pub house: House<'a>,
+    /// A member who may do everything and has let an app in.
+    pub member: Uuid,
+    pub browser: Browser,
+    /// What a guest does: an agreement, a document, questions.
+    pub steps: [Uuid; 3],
+    pub branding: Uuid,
+    pub step: Uuid,
+    pub questions: Uuid,
+    pub manual: Uuid,
+    pub category: Uuid,
+    /// A text of the manual.
+    pub text: Uuid,
+    /// A stay whose guest was asked for changes; that of the house waits.
+    pub asked: Uuid,
+    /// A subscription of the member, whose ping has failed.
+    pub webhook: String,
+    /// What it was sent.
+    pub delivery: String,
+}
+
+impl<'a> Things<'a> {
+    /// Everything, with this for a text. It takes as few characters as the shortest field.
+    pub async fn make(app: &'a App, text: &str) -> Self {
+        let mut house = House::build(app).await;
+        house.org.put("", json!({ "name": text, "country": "ES", "languages": ["en", "es", "fr"] })).await;
+        let (org, api) = (crate::support::Org { app, id: house.org.id, oauth_app: house.org.oauth_app }, house.api.clone());
+        app.platform()
+            .ok(
+                Method::PUT,
+                &format!("/oauth-apps/{}", org.oauth_app),
+                Some(json!({ "name": text, "redirectUris": ["https://client.example/cb"] })),
+            )
+            .await;
+        let made = async |path: &str, body: Value| id(&api.post(path, body).await.data()["id"]);
+        for (kind, record) in [("property_group", house.group), ("tag", house.tag)] {
+            org.put_record(kind, record, json!({ "name": text })).await;
+        }
+        let flat = json!({ "name": text, "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00", "propertyGroupId": house.group, "tagIds": [house.tag] });
+        org.put_record("property", house.flat, flat).await;
+        for kind in ["fee_product", "background_check_account", "custom_field"] {
+            org.record(kind, json!({ "name": text })).await;
+        }
+        org.record("payment_account", json!({ "name": text, "isActive": true, "isDefault": true })).await;
+        let branding =
+            made("/portal-brandings", json!({ "name": text, "nickname": text, "calloutMessage": text, "primaryColor": "#0E7490" })).await;
+        house
+            .update_portal(
+                house.portal,
+                json!({
+                    "name": text, "brandingId": branding, "supportNotes": text, "specialOfferTitle": text, "specialOfferCtaText": text,
+                    "precheckinPromptMessage": text, "isManualReviewEnabled": true,
+                }),
+            )
+            .await;
+        house
+            .scopes(
+                "add",
+                "portal_settings",
+                house.portal,
+                json!({ "propertyIds": [house.flat], "propertyGroupIds": [house.group], "tagIds": [house.tag] }),
+            )
+            .await;
+        let agreement = house.step("agreement", json!({ "nickname": text, "displayTitle": text, "contractTemplateText": text })).await;
+        let upload = house.step("document_upload", json!({ "nickname": text, "requiredDocumentTypes": ["passport"] })).await;
+        // An agreement, a document and questions.
+        let (question, option) = (house.text(&[("en", text), ("es", text)]).await, house.text(&[("en", text)]).await);
+        let asked = json!([{ "kind": "single_select", "textMlTextId": question, "options": [{ "nameMlTextId": option }] }, { "kind": "free_form_input", "textMlTextId": question }]);
+        let questions = house.step("additional_questions", json!({ "nickname": text, "questions": asked })).await;
+        // What another system carries out would keep the guest from handing in: their source is excluded. Two can change places.
+        let deposit = json!({ "nickname": text, "displayTitle": text, "excludedSources": [text], "inclusionType": "all_except_selected", "isSecurityDepositEnabled": true });
+        house.step("damage_deposit", deposit.clone()).await;
+        let step = house.step("damage_deposit", deposit).await;
+        house.scopes("add", "precheck_step", step, json!({ "portalSettingsIds": [house.portal], "tagIds": [house.tag] })).await;
+        let category = made("/portal-manual-categories", json!({ "title": text })).await;
+        made("/portal-manual-categories", json!({ "title": format!("{text} 2") })).await;
+        let manual = api.post("/portal-manuals", json!({
+            "nickname": text, "title": text, "description": text, "internalDescription": text, "iconName": "wifi", "manualCategoryId": category, "isActive": true,
+            "visibilityRules": [{ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2027-06-01", "endDate": "2027-08-31" }] }],
+        })).await.data();
+        let (manual, title) = (id(&manual["id"]), id(&manual["titleId"]));
+        house.scopes("add", "manual", manual, json!({ "propertyIds": [house.flat] })).await;
+        // A stay that waits, and one that was asked for changes.
+        let (mut second, steps) = (Uuid::nil(), [agreement, upload, questions]);
+        for is_second in [true, false] {
+            // The second arrives today.
+            let check_in = is_second.then(|| app.clock.now().to_string()[..10].to_owned());
+            let (stay, token) = handed_in(&house, steps, (text, text), check_in).await;
+            if is_second {
+                api.post(&format!("/reservations/{stay}/precheckin/request-changes"), json!({ "stepIds": [agreement], "message": text }))
+                    .await
+                    .data();
+                second = stay;
+            } else {
+                (house.stay, house.token) = (stay, token);
+            }
+        }
+        let member = new_id();
+        house.org.put(&format!("/members/{member}"), json!({
+            "name": text, "email": "ada@example.com", "permissions": Permission::VARIANTS, "propertyIds": null, "isActive": true, "isTwoFactorEnrolled": true,
+        })).await;
+        connect(&house.org, member).await;
+        let browser = signed_in(&house.org, member).await;
+        let (webhook, delivery) = subscribed(&browser, "task.created").await.unwrap();
+        // What it was before is told as well.
+        house.update_portal(house.portal, json!({ "supportNotes": format!("{text} again") })).await;
+        Self { house, steps, member, browser, branding, step, questions, manual, category, text: title, asked: second, webhook, delivery }
+    }
+
+    /// Where a page is, for each thing that it can be about: a screen that is new has its place here.
+    pub fn at(&self, address: &Address) -> Vec<String> {
+        let path = &*address.path;
+        let House { portal, stay, .. } = &self.house;
+        let Self { branding, step, questions, manual, category, text, asked, webhook, .. } = self;
+        let app = self.house.org.oauth_app;
+        if path.ends_with("/access/end") {
+            return vec![format!("{path}?app={app}&member={}", self.member)];
+        }
+        if !path.contains('{') {
+            return vec![path.to_owned()];
+        }
+        let screen = path.split('/').nth(2).unwrap();
+        let ids: Vec<String> = match screen {
+            "portals" => vec![portal.to_string()],
+            "brandings" => vec![branding.to_string()],
+            "steps" if path.contains("questions") => vec![questions.to_string()],
+            "steps" => vec![step.to_string(), questions.to_string()],
+            "manuals" => vec![manual.to_string()],
+            "categories" => vec![category.to_string()],
+            "translations" => vec![text.to_string()],
+            "submissions" | "stays" => vec![stay.to_string(), asked.to_string()],
+            "webhooks" => vec![webhook.clone()],
+            "assignments" => {
+                return [("portals", portal), ("steps", step), ("manuals", manual)]
+                    .map(|(entity, id)| path.replace("{entity}", entity).replace("{id}", &id.to_string()))
+                    .into();
+            }
+            _ => panic!("{} has no place among the things: {path}", address.name),
+        };
+        ids.iter().map(|id| path.replace("{id}", id).replace("{delivery}", &self.delivery)).collect()
+    }
+}
+
+/// A stay whose guest, of this name, has done every step and handed it in, and what opens it.
+pub async fn handed_in(house: &House<'_>, steps: [Uuid; 3], (text, source): (&str, &str), check_in: Option<String>) -> (Uuid, String) {
+    let (app, [agreement, upload, questions]) = (house.org.app, steps);
+    let mut data = reservation(Some(house.flat));
+    (data["guest"]["firstName"], data["guest"]["lastName"], data["channel"]) = (text.into(), text.into(), source.into());
+    if let Some(day) = check_in {
+        data["checkIn"] = day.into();
+    }
+    let stay = house.org.record("reservation", data).await;
+    let token = house.org.stay_token(stay).await;
+    let put = async |path: String, body: Value| drop(guest(app, &token, Method::PUT, &path, Some(body)).await.data());
+    put(format!("/steps/{agreement}"), json!({ "answers": { "isAccepted": true, "signedName": text, "odd": { text: [text] } } })).await;
+    let view = app.stay(&token, "").await.data();
+    let view = view["precheckin"]["steps"].as_array().unwrap().iter().find(|view| id(&view["id"]) == questions).unwrap().clone();
+    let (first, free) = (&view["questions"][0], &view["questions"][1]);
+    let answers = json!({ first["id"].as_str().unwrap(): { "optionIds": [first["options"][0]["id"]] }, free["id"].as_str().unwrap(): { "text": text } });
+    put(format!("/steps/{questions}"), json!({ "answers": answers })).await;
+    let name = text.replace('"', "");
+    let parts: [(&str, Option<&str>, &[u8]); 2] =
+        [("file", Some(&name), b"\xFF\xD8\xFF\xE0\0\x10JFIF\0 a passport"), ("documentType", None, b"passport")];
+    send(app, &token, upload, &parts).await.data();
+    guest(app, &token, Method::POST, "/messages", Some(json!({ "text": text }))).await.data();
+    guest(app, &token, Method::POST, "/submit", None).await.data();
+    (stay, token)
+}
+
+/// A subscription that a member makes in the console, and a ping that was sent for it; nothing where none is to be had.
+pub async fn subscribed(browser: &Browser, event: &str) -> Option<(String, String)> {
+    let answer = browser.get("/console/webhooks/new").await;
+    if answer.status != 200 || !answer.body.to_string().contains(event) {
+        return None;
+    }
+    let form = super::Form::of(answer.body.as_str().unwrap(), "/webhooks/new").with("event", event).with("targetUrl", NOBODY);
+    let made = form.send(browser).await;
+    if made.status == 403 {
+        return None;
+    }
+    let made = super::html(&made);
+    let webhook = made.split("/console/webhooks/").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let page = super::page(browser, &format!("/console/webhooks/{webhook}")).await;
+    let (_, page) = super::Form::of(&page, "/ping").done(browser, "sent").await;
+    let delivery = page.split("</time> · ").nth(1).unwrap().split('<').next().unwrap().to_owned();
+    Some((webhook, delivery))
+}

@@ -1,0 +1,169 @@
+//! Reads that a replica answers: a caller sees what they have written, however far behind it is, and whether or not it answers.
+
+use std::time::{Duration, Instant};
+
+use engine::access::Permission;
+use reqwest::Method;
+use serde_json::{Value, json};
+use strum::VariantArray as _;
+use uuid::Uuid;
+
+use crate::support::middle_box::MiddleBox;
+use crate::support::node::Node;
+use crate::support::standby::Standby;
+use crate::support::{Api, new_id, postgres};
+
+/// A primary, what follows it, and a node.
+struct Pair {
+    standby: Standby,
+    way: MiddleBox,
+    node: Node,
+    organization: Uuid,
+    api: Api,
+    key: Uuid,
+}
+
+impl Pair {
+    async fn start() -> Option<Self> {
+        let primary = tokio::task::spawn_blocking(postgres::fresh_cluster).await.unwrap()?;
+        let url = primary.clone();
+        let standby = tokio::task::spawn_blocking(move || Standby::of(&url)).await.unwrap();
+        let way = MiddleBox::before(&standby.database_url).await;
+        let node = Node::start(&primary, &["--replica-url", &way.database_url]);
+        let (platform, organization) = (node.platform(), new_id());
+        platform.ok(Method::PUT, &format!("/organizations/{organization}"), Some(json!({ "name": "O" }))).await;
+        let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
+        let key = platform.ok(Method::POST, &format!("/organizations/{organization}/api-keys"), Some(body)).await;
+        let (api, key) = (node.api(key["token"].as_str().unwrap()), key["id"].as_str().unwrap().parse().unwrap());
+        Some(Self { standby, way, node, organization, api, key })
+    }
+
+    /// A tag of this name, which the platform pushes.
+    async fn tag(&self, name: &str) {
+        let records = json!({ "records": [{ "kind": "tag", "id": new_id(), "data": { "name": name } }] });
+        let synced = self.node.platform().post(&format!("/organizations/{}/sync", self.organization), records).await.data();
+        assert_eq!(synced["applied"], 1);
+    }
+
+    async fn is_found(&self, name: &str) -> bool {
+        let found = self.api.get(&format!("/search?query={name}")).await.data();
+        found.as_array().unwrap().iter().any(|found| found["name"] == name)
+    }
+
+    async fn is_listed(&self, name: &str) -> bool {
+        self.api.get("/tags").await.data().as_array().unwrap().iter().any(|tag| tag["name"] == name)
+    }
+
+    /// Waits until the replica has answered, on a machine that may have other things to do.
+    async fn is_answered_by_the_replica(&self, name: &str) {
+        let (before, began) = (self.count("answered").await, Instant::now());
+        while self.count("answered").await < before + 3 {
+            assert!(self.is_found(name).await, "{name}");
+            assert!(began.elapsed() < Duration::from_secs(20), "it is not asked, or does not answer");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// How many reads have ended so.
+    async fn count(&self, outcome: &str) -> u64 {
+        let (metrics, name) = (self.node.text("/metrics").await, format!("\nvestibule_replica_reads_total{{outcome=\"{outcome}\"}} "));
+        metrics.split_once(&name).unwrap_or_else(|| panic!("{metrics}")).1.lines().next().unwrap().parse().unwrap()
+    }
+
+    async fn catches_up(self) -> Self {
+        tokio::task::spawn_blocking(move || {
+            self.standby.catches_up();
+            self
+        })
+        .await
+        .unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_caller_sees_what_they_have_written() {
+    let Some(pair) = Pair::start().await else { return };
+    // With a replica that follows as fast as it can, reads race with it.
+    for number in 0..40 {
+        let name = format!("Quick{number}");
+        pair.tag(&name).await;
+        assert!(pair.is_found(&name).await && pair.is_listed(&name).await, "{name}");
+    }
+    let pair = pair.catches_up().await;
+    // Nothing has changed since.
+    pair.is_answered_by_the_replica("Quick7").await;
+    let log = pair.api.get("/audit-log").await.data();
+    assert!(log.is_array());
+
+    // One that stands still is not believed.
+    let pair = tokio::task::spawn_blocking(move || {
+        pair.standby.pause();
+        pair
+    })
+    .await
+    .unwrap();
+    let before = (pair.count("answered").await, pair.count("behind").await);
+    for number in 0..10 {
+        let name = format!("Paused{number}");
+        pair.tag(&name).await;
+        assert!(pair.is_found(&name).await && pair.is_listed(&name).await, "{name}");
+    }
+    // What is configured counts as well as what is pushed.
+    let manual = pair.api.post("/portal-manuals", json!({ "nickname": "Standstill", "title": "Wi-Fi" })).await.data();
+    assert!(pair.is_found("Standstill").await, "{manual}");
+    assert_eq!(pair.count("answered").await, before.0);
+    assert!(pair.count("behind").await >= before.1 + 11);
+    // Who may come in is not asked there: a key that is deleted is none, wherever its row still is.
+    let gone = format!("/organizations/{}/api-keys/{}", pair.organization, pair.key);
+    let deleted = pair.node.platform().send(Method::DELETE, &gone, None).await;
+    assert!((200..300).contains(&deleted.status), "{}", deleted.body);
+    assert_eq!(pair.api.get("/search?query=Quick7").await.status, 401);
+    assert_eq!(pair.api.get("/tags").await.status, 401);
+
+    let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
+    let key = pair.node.platform().ok(Method::POST, &format!("/organizations/{}/api-keys", pair.organization), Some(body)).await;
+    let pair = Pair { api: pair.node.api(key["token"].as_str().unwrap()), ..pair };
+    pair.standby_resumes();
+    let pair = pair.catches_up().await;
+    pair.is_answered_by_the_replica("Paused9").await;
+}
+
+impl Pair {
+    fn standby_resumes(&self) {
+        std::thread::scope(|scope| scope.spawn(|| self.standby.resume()).join().unwrap());
+    }
+}
+
+/// A replica that falls silent, is gone, and is there again: answers are the same, and nobody waits for it for long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_replica_that_does_not_answer_is_done_without() {
+    let Some(pair) = Pair::start().await else { return };
+    pair.tag("Steady").await;
+    let pair = pair.catches_up().await;
+    pair.is_answered_by_the_replica("Steady").await;
+    let before = pair.count("answered").await;
+    pair.way.close();
+    let mut longest = Duration::ZERO;
+    for _ in 0..30 {
+        let asked = Instant::now();
+        assert!(pair.is_found("Steady").await);
+        longest = longest.max(asked.elapsed());
+    }
+    assert!(longest < Duration::from_secs(3), "{longest:?}");
+    assert!(pair.count("unavailable").await >= 30);
+    assert_eq!(pair.count("answered").await, before);
+    pair.way.open();
+    pair.is_answered_by_the_replica("Steady").await;
+}
+
+/// A replica that is not there at the start keeps nobody from serving.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_that_never_was_is_done_without() {
+    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap() else { return };
+    let node = Node::start(&url, &["--replica-url", "postgres://vestibule@127.0.0.1:9/vestibule"]);
+    let api = node.api(&node.key().await);
+    for _ in 0..3 {
+        assert_eq!(api.get("/search?query=anything").await.data(), Value::Array(Vec::new()));
+    }
+    assert_eq!(node.logged("a replica does not answer"), 1);
+}

@@ -1,0 +1,90 @@
+//! A server that follows a cluster of the tests' own, by streaming replication.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::postgres::{OPTIONS, binaries, is_root, stop_with_this_process, unprivileged};
+
+/// A running standby. It is stopped when the test process ends.
+pub struct Standby {
+    /// The database that it follows.
+    primary: String,
+    /// The same on the standby.
+    pub database_url: String,
+    _directory: TempDir,
+}
+
+impl Standby {
+    /// A standby of the cluster of a database, which has it once this returns.
+    pub fn of(primary: &str) -> Self {
+        let bin = binaries().unwrap();
+        let directory = tempfile::Builder::new().prefix("vestibule-standby").tempdir().unwrap();
+        if is_root() {
+            assert!(std::process::Command::new("chown").arg("postgres").arg(directory.path()).status().unwrap().success());
+        }
+        let data = directory.path().join("data");
+        let mut url = url::Url::parse(primary).unwrap();
+        let run = |program: &str, arguments: &[&str]| {
+            let mut command = unprivileged(&bin.join(program));
+            let status = command.args(arguments).current_dir(directory.path()).stdout(Stdio::null()).stdin(Stdio::null()).status().unwrap();
+            assert!(status.success(), "{arguments:?}");
+        };
+        let path = data.to_str().unwrap();
+        run(
+            "pg_basebackup",
+            &[
+                "-d",
+                &primary.replace("/postgres", "/postgres?application_name=standby"),
+                "-D",
+                path,
+                "-R",
+                "-X",
+                "stream",
+                "-c",
+                "fast",
+                "--no-sync",
+            ],
+        );
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let options = format!("-p {port} {OPTIONS}");
+        run("pg_ctl", &["-D", path, "-w", "-o", &options, "-l", directory.path().join("log").to_str().unwrap(), "start"]);
+        stop_with_this_process(&data);
+        url.set_port(Some(port)).unwrap();
+        let standby = Self { primary: primary.to_owned(), database_url: url.into(), _directory: directory };
+        standby.catches_up();
+        standby
+    }
+
+    /// Goes on receiving what is written, and shows none of it.
+    pub fn pause(&self) {
+        word(&self.database_url, "select pg_wal_replay_pause()::text");
+        let began = Instant::now();
+        while word(&self.database_url, "select pg_get_wal_replay_pause_state()") != "paused" {
+            assert!(began.elapsed() < Duration::from_secs(10));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Shows what it has received again.
+    pub fn resume(&self) {
+        word(&self.database_url, "select pg_wal_replay_resume()::text");
+    }
+
+    /// Waits until it has what the primary has.
+    pub fn catches_up(&self) {
+        let written = word(&self.primary, "select pg_current_wal_lsn()::text");
+        let (asked, began) = (format!("select (pg_last_wal_replay_lsn() >= '{written}'::pg_lsn)::text"), Instant::now());
+        while word(&self.database_url, &asked) != "true" {
+            assert!(began.elapsed() < Duration::from_secs(20), "the standby does not follow");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn word(url: &str, sql: &str) -> String {
+    let mut client = postgres::Client::connect(url, postgres::NoTls).unwrap();
+    let row = client.query_one(sql, &[]);
+    row.map_or_else(|_| String::new(), |row| row.try_get(0).unwrap_or_default())
+}

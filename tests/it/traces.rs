@@ -1,0 +1,193 @@
+//! Traces, as a collector of OpenTelemetry's hears of them.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::post;
+use engine::access::Permission;
+use reqwest::Method;
+use serde_json::{Value, json};
+use strum::VariantArray as _;
+use tokio::net::TcpListener;
+
+use crate::support::node::Node;
+use crate::support::receiver::Receiver;
+use crate::support::{Answer, PLATFORM_KEY, new_id, postgres, reservation};
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const CALLER: &str = "00f067aa0ba902b7";
+
+/// A collector that keeps what it is sent.
+struct Collector {
+    endpoint: String,
+    heard: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Collector {
+    async fn start() -> Self {
+        let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let keep = async |State(heard): State<Arc<Mutex<Vec<Value>>>>, sent: String| {
+            heard.lock().unwrap().push(serde_json::from_str(&sent).unwrap());
+            "{}"
+        };
+        let router = Router::new().route("/otlp/v1/traces", post(keep)).with_state(heard.clone());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}/otlp/", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { endpoint, heard }
+    }
+
+    fn spans(&self) -> Vec<Value> {
+        let heard = self.heard.lock().unwrap();
+        heard.iter().flat_map(|sent| sent["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone()).collect()
+    }
+
+    /// The spans of a trace, once one of them is what is waited for.
+    async fn trace(&self, id: &str, is_wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let began = Instant::now();
+        loop {
+            let spans: Vec<_> = self.spans().into_iter().filter(|span| span["traceId"] == id).collect();
+            if spans.iter().any(&is_wanted) {
+                return spans;
+            }
+            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", self.spans());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+fn attribute<'s>(span: &'s Value, key: &str) -> &'s Value {
+    let attributes = span["attributes"].as_array().unwrap();
+    attributes.iter().find(|attribute| attribute["key"] == key).map_or(&Value::Null, |attribute| &attribute["value"])
+}
+
+fn named<'s>(spans: &'s [Value], name: &str) -> Vec<&'s Value> {
+    spans.iter().filter(|span| span["name"] == name).collect()
+}
+
+/// A change that the platform pushes as part of a trace of its own, to the webhook that tells of it.
+async fn is_traced(database_url: &str) {
+    let (collector, receiver) = (Collector::start().await, Receiver::start().await);
+    let flags = receiver.flags();
+    let flags: Vec<_> = flags.iter().map(String::as_str).chain(["--otlp-endpoint", &collector.endpoint]).collect();
+    let node = Node::start(database_url, &flags);
+    let (platform, organization) = (node.platform(), new_id());
+    platform.ok(Method::PUT, &format!("/organizations/{organization}"), Some(json!({ "name": "Casa Secreta" }))).await;
+    let key = json!({ "name": "k", "permissions": Permission::VARIANTS });
+    let key = platform.ok(Method::POST, &format!("/organizations/{organization}/api-keys"), Some(key)).await;
+    let token = key["token"].as_str().unwrap();
+    let api = node.api(token);
+    api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": receiver.url })).await.data();
+    let flat = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
+        "propertyGroupId": null, "tagIds": [] });
+    let flat_id = new_id();
+    let records = json!({ "records": [
+        { "kind": "property", "id": flat_id, "data": flat }, { "kind": "reservation", "id": new_id(), "data": reservation(Some(flat_id)) }] });
+    let sync = platform.request(Method::POST, &format!("/organizations/{organization}/sync")).json(&records);
+    Answer::of(sync.header("traceparent", format!("00-{TRACE}-{CALLER}-01"))).await.data();
+    let delivery = receiver.next().await;
+    let spans = collector.trace(TRACE, |span| span["name"] == "webhook").await;
+
+    let [request] = named(&spans, "sync")[..] else { panic!("{spans:?}") };
+    assert_eq!((&request["parentSpanId"], &request["kind"]), (&json!(CALLER), &json!(2)));
+    assert_eq!(attribute(request, "vestibule.organization.id"), &json!({ "stringValue": organization.to_string() }));
+    assert_eq!(attribute(request, "http.response.status_code"), &json!({ "intValue": "200" }));
+    // Every other is part of one that is told of.
+    let ids: BTreeSet<_> = spans.iter().map(|span| span["spanId"].as_str().unwrap()).chain([CALLER]).collect();
+    assert_eq!(ids.len(), spans.len() + 1);
+    assert!(spans.iter().all(|span| ids.contains(span["parentSpanId"].as_str().unwrap())), "{spans:?}");
+    let names: BTreeSet<_> = spans.iter().map(|span| span["name"].as_str().unwrap()).collect();
+    let wanted = ["authenticate", "read", "validate", "write to the database", "run", "statement", "webhook"];
+    assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
+    let statements: Vec<_> =
+        named(&spans, "statement").into_iter().map(|span| attribute(span, "db.query.text")["stringValue"].clone()).collect();
+    assert!(statements.iter().any(|text| text.as_str().unwrap().contains("insert into webhook_delivery")), "{statements:?}");
+    let moment = |span: &Value, key: &str| span[key].as_str().unwrap().parse::<u64>().unwrap();
+    assert!(spans.iter().all(|span| moment(span, "startTimeUnixNano") <= moment(span, "endTimeUnixNano")));
+    // The receiver is told which span it is part of.
+    let [webhook] = named(&spans, "webhook")[..] else { panic!("{spans:?}") };
+    assert_eq!(delivery.header("traceparent"), format!("00-{TRACE}-{}-01", webhook["spanId"].as_str().unwrap()));
+    assert_eq!(attribute(webhook, "vestibule.event"), &json!({ "stringValue": "reservation.created" }));
+
+    // A request that names no trace is one of its own, which is called as it is; what its caller does not keep is not kept here.
+    let read = api.get("/portals").await;
+    let own = read.body["meta"]["requestId"].as_str().unwrap().replace('-', "");
+    let unkept = "c0ffee".repeat(6)[..32].to_owned();
+    let request = api.request(Method::GET, "/portals?limit=3").header("traceparent", format!("00-{unkept}-{CALLER}-00"));
+    Answer::of(request).await.data();
+    let refused = node.api("none").get("/portals").await;
+    assert_eq!(refused.status, 401);
+    let spans = collector.trace(&own, |span| span["name"] == "listPortals").await;
+    assert_eq!(named(&spans, "listPortals")[0]["parentSpanId"], "");
+    collector.trace(&refused.body["meta"]["requestId"].as_str().unwrap().replace('-', ""), |_| true).await;
+    let all = collector.spans();
+    assert!(all.iter().all(|span| span["traceId"] != unkept.as_str()));
+    let text = Value::Array(all).to_string();
+    for secret in [token, PLATFORM_KEY, "ada@example.com", "Ada", "Secreta", &receiver.url, "limit=3"] {
+        assert!(!text.contains(secret), "{secret}");
+    }
+    assert!(node.text("/metrics").await.contains("\nvestibule_spans_lost_total 0\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_traced_to_its_webhook_on_sqlite() {
+    let directory = tempfile::tempdir().unwrap();
+    is_traced(&format!("sqlite:{}", directory.path().join("t.db").display())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_traced_to_its_webhook_on_postgres() {
+    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap() else { return };
+    is_traced(&url).await;
+}
+
+/// A collector that takes connections and says nothing costs spans, and nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_a_collector() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    let node = Node::start(&format!("sqlite:{}", directory.path().join("t.db").display()), &["--otlp-endpoint", &endpoint]);
+    let api = node.api(&node.key().await);
+    let began = Instant::now();
+    let lost = loop {
+        let asked = Instant::now();
+        assert_eq!(api.get("/portals").await.status, 200);
+        assert!(asked.elapsed() < Duration::from_secs(2));
+        let metrics = node.text("/metrics").await;
+        let lost: u64 = metrics.split_once("\nvestibule_spans_lost_total ").unwrap().1.lines().next().unwrap().parse().unwrap();
+        if lost > 0 {
+            break lost;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    assert!(lost > 4, "{lost}");
+    assert_eq!(node.logged("the collector does not take traces"), 1);
+    // Nor at the end.
+    let stopped = Instant::now();
+    node.signal("-TERM");
+    while node.text_or_none("/healthz").await.is_some() {
+        assert!(stopped.elapsed() < Duration::from_secs(10));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Where nobody has asked for traces none is named to anybody.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_told_of_traces_that_are_not_kept() {
+    let receiver = Receiver::start().await;
+    let flags = receiver.flags();
+    let directory = tempfile::tempdir().unwrap();
+    let node = Node::start(&format!("sqlite:{}", directory.path().join("t.db").display()), &flags.each_ref().map(String::as_str));
+    let api = node.api(&node.key().await);
+    let made = api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": receiver.url })).await.data();
+    let ping = api.request(Method::POST, &format!("/webhook-subscriptions/{}/ping", made["id"].as_str().unwrap()));
+    let ping = Answer::of(ping.header("traceparent", format!("00-{TRACE}-{CALLER}-01"))).await;
+    assert!((200..300).contains(&ping.status), "{}", ping.body);
+    let delivery = receiver.next().await;
+    assert!(delivery.headers.iter().all(|(name, _)| !name.eq_ignore_ascii_case("traceparent")));
+}
