@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
 
+use crate::console::{Form, html, page};
 use crate::oauth::{Scene, Tokens, pairs, post};
 use crate::people::{Browser, link_for, signed_in};
 use crate::support::house::{House, id};
@@ -150,6 +151,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     let own = Org { app, id: org.id, oauth_app: org.oauth_app };
     let scene = Scene { browser: signed_in(&own, member).await, org: own, member };
     secrets.push(scene.browser.cookie("vestibule_session").unwrap());
+    secrets.extend(keys_of_their_own(&scene.browser).await);
     let Tokens { access, refresh, .. } = scene.tokens(&scene.ask_for_api()).await;
     let client = org.oauth_app.to_string();
     for token in [&access, &refresh] {
@@ -166,6 +168,21 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     secrets
 }
 
+/// A member makes an API key, replaces its token and revokes it; the tokens.
+async fn keys_of_their_own(browser: &Browser) -> [String; 2] {
+    let shown = |answer: &Answer| format!("sk_{}", html(answer).split("sk_").nth(1).unwrap().split('"').next().unwrap());
+    let form = Form::of(&page(browser, "/console/access/keys/new").await, "/keys/new");
+    let first = shown(&form.with("name", "Own").with("permission", "view_tasks").send(browser).await);
+    let keys = page(browser, "/console/access/keys").await;
+    let row = keys.split("<section").find(|row| row.contains("Own") && row.contains("/revoke")).unwrap().to_owned();
+    let key = row.split("/console/access/keys/").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    let form = Form::of(&page(browser, &format!("/console/access/keys/{key}/rotate")).await, "/rotate");
+    let second = shown(&form.send(browser).await);
+    let form = Form::of(&page(browser, &format!("/console/access/keys/{key}/revoke")).await, "/revoke");
+    assert_eq!(form.send(browser).await.status, 303);
+    [first, second]
+}
+
 async fn sign_out(browser: &Browser) {
     let page = browser.get("/sign-out").await;
     let form = crate::people::field(page.body.as_str().unwrap(), "form");
@@ -173,7 +190,7 @@ async fn sign_out(browser: &Browser) {
 }
 
 on_both! {
-    async fn everything_that_is_done_is_told_and_no_secret_is(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn everything_that_is_done_is_told_and_no_secret_is(app: App, "--webhook-allow=127.0.0.0/8", "--console-keys") {
         let house = House::build(&app).await;
         let other = app.org().await.key().await;
         let before = log(&other).await.len();

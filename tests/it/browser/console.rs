@@ -10,7 +10,7 @@ use super::axe;
 use super::driver::browse;
 use super::people::{judged, press, speak};
 use super::window::{ENTER, Window};
-use crate::console::things::{Things, WEBHOOKS};
+use crate::console::things::{KEYS, Things, WEBHOOKS};
 use crate::files::uploads;
 use crate::people::link_for;
 use crate::support::App;
@@ -27,7 +27,7 @@ pub(super) async fn enters(window: &Window, things: &Things<'_>) {
 
 /// A server with everything, whose member has come in.
 async fn furnished(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_>)) {
-    let app = App::on_sqlite(&[WEBHOOKS, uploads()]).await;
+    let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
     let things = Things::make(&app, "Casa Azul").await;
     enters(window, &things).await;
     test(&app, &things).await;

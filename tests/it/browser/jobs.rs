@@ -10,7 +10,7 @@ use super::console::enters;
 use super::desk::Desk;
 use super::driver::browse;
 use super::window::{ENTER, PHONE, TABLET, Window};
-use crate::console::things::{Things, WEBHOOKS, handed_in};
+use crate::console::things::{KEYS, Things, WEBHOOKS, handed_in};
 use crate::files::uploads;
 use crate::oauth::connect;
 use crate::support::{App, Org};
@@ -257,7 +257,7 @@ async fn a_search(desk: &Desk<'_>, things: &Things<'_>, has_scripts: bool) {
 }
 
 async fn every_job(window: &Window, has_scripts: bool) {
-    let app = App::on_sqlite(&[WEBHOOKS, uploads()]).await;
+    let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
     let things = Things::make(&app, "Casa").await;
     for number in 0..3 {
         let flat = json!({ "name": format!("Flat of {number}"), "timezone": "Europe/Madrid", "country": "ES" });
@@ -305,7 +305,7 @@ async fn every_job_is_done_by_keyboard_without_scripts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_focus_goes_around_every_screen() {
     browse(DEADLINE, async |window| {
-        let app = App::on_sqlite(&[WEBHOOKS, uploads()]).await;
+        let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
         let things = Things::make(&app, "Casa").await;
         enters(window, &things).await;
         // A preview has stops of its own.
@@ -329,7 +329,7 @@ async fn the_focus_goes_around_every_screen() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_runs_that_people_have_written() {
     browse(DEADLINE, async |window| {
-        let app = App::on_sqlite(&[WEBHOOKS, uploads()]).await;
+        let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
         let things = Things::make(&app, crate::console::hostile::ATTEMPT).await;
         enters(window, &things).await;
         for at in crate::console::hostile::everywhere(&things) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reqwest::Method;
 use vestibule::console::addresses;
 
-use super::things::{Things, WEBHOOKS};
+use super::things::{KEYS, Things, WEBHOOKS};
 use super::{Form, html, page, plain};
 use crate::files::uploads;
 use crate::support::{App, on_both};
@@ -51,7 +51,7 @@ fn assert_is_text(page: &str, at: &str) {
 }
 
 on_both! {
-    async fn whatever_people_write_is_text(app: App, WEBHOOKS, uploads()) {
+    async fn whatever_people_write_is_text(app: App, WEBHOOKS, KEYS, uploads()) {
         let things = Things::make(&app, ATTEMPT).await;
         let mut silent = BTreeSet::new();
         for at in everywhere(&things) {
@@ -69,7 +69,7 @@ on_both! {
         assert!(silent.iter().all(|at| at == "/console/search" || at.contains("/new") || at.contains("/webhooks") || at.contains("/why")), "nothing of it is shown at {silent:?}");
     }
 
-    async fn what_is_typed_and_refused_is_text(app: App, WEBHOOKS, uploads()) {
+    async fn what_is_typed_and_refused_is_text(app: App, WEBHOOKS, KEYS, uploads()) {
         let things = Things::make(&app, "Casa").await;
         for address in addresses().filter(|address| address.method == Method::GET) {
             for at in things.at(&address) {

@@ -16,6 +16,8 @@ use crate::support::{App, new_id, reservation};
 /// Where nobody listens, and a server that lets webhooks go there.
 const NOBODY: &str = "https://127.0.0.1:9/hook";
 pub const WEBHOOKS: &str = "--webhook-allow=127.0.0.0/8";
+/// A server on which members make API keys.
+pub const KEYS: &str = "--console-keys";
 
 /// What there is.
 pub struct Things<'a> {
@@ -38,6 +40,8 @@ pub struct Things<'a> {
     pub webhook: String,
     /// What it was sent.
     pub delivery: String,
+    /// An API key that may do nothing.
+    pub key: Uuid,
 }
 
 impl<'a> Things<'a> {
@@ -123,16 +127,33 @@ impl<'a> Things<'a> {
         connect(&house.org, member).await;
         let browser = signed_in(&house.org, member).await;
         let (webhook, delivery) = subscribed(&browser, "task.created").await.unwrap();
+        let key = app.platform().post(&house.org.path("/api-keys"), json!({ "name": text, "permissions": [] })).await.data();
         // What it was before is told as well.
         house.update_portal(house.portal, json!({ "supportNotes": format!("{text} again") })).await;
-        Self { house, steps, member, browser, branding, step, questions, manual, category, text: title, asked: second, webhook, delivery }
+        let key = id(&key["id"]);
+        Self {
+            house,
+            steps,
+            member,
+            browser,
+            branding,
+            step,
+            questions,
+            manual,
+            category,
+            text: title,
+            asked: second,
+            webhook,
+            delivery,
+            key,
+        }
     }
 
     /// Where a page is, for each thing that it can be about: a screen that is new has its place here.
     pub fn at(&self, address: &Address) -> Vec<String> {
         let path = &*address.path;
         let House { portal, stay, .. } = &self.house;
-        let Self { branding, step, questions, manual, category, text, asked, webhook, .. } = self;
+        let Self { branding, step, questions, manual, category, text, asked, webhook, key, .. } = self;
         let app = self.house.org.oauth_app;
         if path.ends_with("/access/end") {
             return vec![format!("{path}?app={app}&member={}", self.member)];
@@ -151,6 +172,7 @@ impl<'a> Things<'a> {
             "translations" => vec![text.to_string()],
             "submissions" | "stays" => vec![stay.to_string(), asked.to_string()],
             "webhooks" => vec![webhook.clone()],
+            "access" => vec![key.to_string()],
             "assignments" => {
                 return [("portals", portal), ("steps", step), ("manuals", manual)]
                     .map(|(entity, id)| path.replace("{entity}", entity).replace("{id}", &id.to_string()))
