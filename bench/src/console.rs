@@ -145,6 +145,7 @@ pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Resu
 /// Somebody's stay in one of the flats, on days drawn by chance.
 fn stay(number: u64) -> Value {
     let mut chance = Chance::of(STAY, number);
+    #[expect(clippy::disallowed_methods, reason = "the service that is measured runs by the wall clock")]
     let today = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
     let day = |days: u64| today.saturating_add(i64::try_from(days).unwrap_or_default().days()).saturating_sub(365.days());
     let begins = chance.below(DAYS);
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn links_stay_within() {
-        let page = r##"<a href="/console/steps?a=1&#38;b=2#s-1"><a class="x" href="https://example.com"><link rel="x" href="/stay/x">"##;
+        let page = r#"<a href="/console/steps?a=1&#38;b=2#s-1"><a class="x" href="https://example.com"><link rel="x" href="/stay/x">"#;
         assert_eq!(links(page).collect::<Vec<_>>(), ["/console/steps?a=1&b=2"]);
     }
 }

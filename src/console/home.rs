@@ -235,7 +235,7 @@ fn home(visit: &Visit) -> Answering<'_> {
         let about = fill(words.welcome_text, &[("organization", &visit.signed_in.organization.settings.name)]);
         // Side by side: none of it hangs on the others, and each takes its time where there is much.
         let (waiting, arrivals, failing, (steps, untranslated)) =
-            try_join4(waiting(visit), arrivals(visit), failing(visit), to_mend(visit)).await?;
+            try_join4(Box::pin(waiting(visit)), Box::pin(arrivals(visit)), Box::pin(failing(visit)), Box::pin(to_mend(visit))).await?;
         let all: Vec<_> = steps.into_iter().filter_map(|step| Some((step.id, step.nickname, step.configuration_issue?))).collect();
         let more = all.len().saturating_sub(MOST);
         let lacking = all

@@ -380,11 +380,11 @@ impl EventAndFilters {
         let mut issues = Vec::new();
         match (event, filters.and_then(|filters| filters.workflow_step.as_ref())) {
             (Event::WorkflowStep, None) => {
-                issues.push(Issue::new(&WORKFLOW_STEP, Reason::rule("needs_workflow_step", "is required for the event workflow.step")))
+                issues.push(Issue::new(&WORKFLOW_STEP, Reason::rule("needs_workflow_step", "is required for the event workflow.step")));
             }
             (Event::WorkflowStep, Some(_)) | (_, None) => {}
             (_, Some(_)) => {
-                issues.push(Issue::new(&WORKFLOW_STEP, Reason::rule("no_workflow_step", "is only for the event workflow.step")))
+                issues.push(Issue::new(&WORKFLOW_STEP, Reason::rule("no_workflow_step", "is only for the event workflow.step")));
             }
         }
         let property_ids = filters.and_then(|filters| filters.property_ids.as_deref()).unwrap_or_default();

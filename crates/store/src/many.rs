@@ -14,7 +14,7 @@ pub(crate) const ROWS: usize = 2_000;
 pub(crate) fn of_many<'t>(text: &str, types: impl ExactSizeIterator<Item = &'t str>) -> Option<String> {
     let types: Vec<_> = types.collect();
     let (first, others) = types.split_first()?;
-    let names: Vec<_> = (2..types.len() + 1).map(|number| format!("p{number}")).collect();
+    let names: Vec<_> = (2..=types.len()).map(|number| format!("p{number}")).collect();
     let arrays: Vec<_> = others.iter().enumerate().map(|(index, name)| format!("${}::{name}[]", index + 2)).collect();
     let each = format!("unnest({}) as each ({})", arrays.join(", "), names.join(", "));
     let text = text.trim_start();

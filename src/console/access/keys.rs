@@ -153,7 +153,7 @@ struct New<'v> {
     is_kept: bool,
 }
 
-async fn form(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+fn form(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
     if !are_made_here(visit) {
         return Err(Refusal::missing());
     }
@@ -174,13 +174,13 @@ async fn form(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
 }
 
 pub(super) fn new(visit: &Visit) -> Answering<'_> {
-    Box::pin(form(visit, None))
+    Box::pin(std::future::ready(form(visit, None)))
 }
 
 pub(super) fn create(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         if !visit.may_write() {
-            return form(visit, None).await;
+            return form(visit, None);
         }
         let permissions: Vec<&str> =
             visit.fields.iter().filter(|(name, _)| name == "permission").map(|(_, value)| value.as_str()).collect();
@@ -190,7 +190,7 @@ pub(super) fn create(visit: &Visit) -> Answering<'_> {
         let arguments = json!({ "name": visit.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
         match visit.create::<Made>(CREATE, arguments, &visit.key(CREATE)).await {
             Ok(made) => Ok(shown(visit, &made)),
-            Err(refusal) if refusal.is_about_what_was_sent() => form(visit, Some(refusal)).await,
+            Err(refusal) if refusal.is_about_what_was_sent() => form(visit, Some(refusal)),
             Err(refusal) => Err(refusal),
         }
     })

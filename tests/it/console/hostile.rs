@@ -82,7 +82,7 @@ on_both! {
                     for (name, value) in &mut form.fields {
                         if !kept.contains(&name.as_str()) {
                             // Longer than any field takes, so that it is refused wherever something is.
-                            *value = if name.ends_with(".id") || name.ends_with(".key") { ATTEMPT.to_owned() } else { ATTEMPT.repeat(400) };
+                            *value = if matches!(name.rsplit('.').next(), Some("id" | "key")) && name.contains('.') { ATTEMPT.to_owned() } else { ATTEMPT.repeat(400) };
                         }
                     }
                     let answer = form.send(&things.browser).await;

@@ -20,11 +20,11 @@ struct Cluster {
 
 /// A fresh database; `None` where there is no PostgreSQL to be had, and the run may go on without.
 pub fn fresh_database() -> Option<String> {
+    static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
+    static NUMBER: Mutex<u32> = Mutex::new(0);
     if std::env::var_os("VESTIBULE_ON_CITUS").is_some() {
         return super::citus::fresh_database();
     }
-    static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
-    static NUMBER: Mutex<u32> = Mutex::new(0);
     let cluster = found(CLUSTER.get_or_init(start).as_ref())?;
     // One at a time: databases are made by copying a template, which must be idle.
     let mut number = NUMBER.lock().unwrap();

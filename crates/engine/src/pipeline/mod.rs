@@ -236,14 +236,12 @@ async fn in_one_visit(call: &Arc<Call>, share: Share, payload: Payload, noted: &
             stage!("authenticate").in_scope(|| authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now));
         let answered = identified.and_then(|caller| {
             let admitted = shared.admit(caller, None, &mut taken)?;
-            match recall(&shared, &admitted) {
-                Some(success) => Ok(Reading::Done(success)),
-                None => {
-                    let heard = admitted.hear(&shared, arguments)?;
-                    let validated = stage!("validate").in_scope(|| heard.validate(&shared))?;
-                    stage!("run").in_scope(|| read_validated(tx, &shared, validated))
-                }
+            if let Some(success) = recall(&shared, &admitted) {
+                return Ok(Reading::Done(success));
             }
+            let heard = admitted.hear(&shared, arguments)?;
+            let validated = stage!("validate").in_scope(|| heard.validate(&shared))?;
+            stage!("run").in_scope(|| read_validated(tx, &shared, validated))
         });
         Ok::<_, Error>((taken, answered))
     };

@@ -80,12 +80,10 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
         attributes.record(&mut fields);
         let above = span.parent().and_then(|parent| parent.extensions().get::<Told>().map(|told| told.context));
         let (trace, parent) = match (fields.parent.as_deref().and_then(Parent::read), above, fields.trace) {
-            // The caller does not keep it.
-            (Some(Parent { is_kept: false, .. }), ..) => return,
-            (Some(Parent { context, .. }), ..) | (None, Some(context), _) => (context.trace, Some(context.span)),
+            (Some(Parent { context, is_kept: true }), ..) | (None, Some(context), _) => (context.trace, Some(context.span)),
             (None, None, Some(trace)) => (trace, None),
-            // Part of nothing: what goes on in the background.
-            (None, None, None) => return,
+            // What the caller does not keep; what is part of nothing, as it goes on in the background.
+            (Some(Parent { is_kept: false, .. }), ..) | (None, None, None) => return,
         };
         let told = Told {
             context: Context { trace, span: self.number() },

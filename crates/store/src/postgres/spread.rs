@@ -187,6 +187,6 @@ mod tests {
         assert_eq!(Tables::read("a=+,b=+").refusal(), None);
         assert_eq!(Tables::read("a=-,b=-").refusal(), None);
         assert!(Tables::read("a=+,b=-,c=-").refusal().is_some_and(|told| told.contains("b, c lie on this one")));
-        assert!(Tables::read("a=+,b=!").refusal().is_some_and(|told| told.contains("another way") && told.contains("b")));
+        assert!(Tables::read("a=+,b=!").refusal().is_some_and(|told| told.contains("another way") && told.contains('b')));
     }
 }

@@ -113,8 +113,8 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
         }
     };
     let mut batch = Batch { connection, done: Vec::new(), failed: Vec::new() };
-    let begin = batch.connection.pooling.begin();
-    batch.connection.ready(Some(begin), false, heard_until, first.until);
+    let opening = batch.connection.pooling.begin();
+    batch.connection.ready(Some(opening), false, heard_until, first.until);
     let (mut attempts, mut before, mut next) = (0, Duration::ZERO, Some(first));
     let mut outcome = Ok(());
     let mut took = Duration::ZERO;
