@@ -33,9 +33,9 @@ pub static SCREEN: Screen = Screen {
 };
 
 /// Rows of each list here. Of so many arrivals it is asked how far the guest is, one by one.
-const MOST: usize = 8;
+const MOST: usize = 6;
 /// Arrivals of which it is asked what day it is at their flat.
-const LOOKED_AT: usize = 16;
+const LOOKED_AT: usize = 8;
 /// Titles that are looked through for missing languages, and the languages.
 const TITLES: usize = 500;
 const LANGUAGES: usize = 4;

@@ -1,6 +1,7 @@
 //! One stay: what is known of it, how far its guest is, and the page that the guest sees.
 
 use askama::Template;
+use futures_util::future::try_join3;
 use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
@@ -95,9 +96,10 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.stays;
         let id = visit.named("id")?;
-        let stay: Stay = visit.get("getReservation", json!({ "id": id })).await?;
-        let submission = Submission::read(visit, id).await?;
-        let explanation = Explanation::read(visit, id, None).await?;
+        // Side by side: each takes its time where there is much.
+        let stay = Box::pin(visit.get::<Stay>("getReservation", json!({ "id": id })));
+        let (stay, submission, explanation) =
+            try_join3(stay, Box::pin(Submission::read(visit, id)), Box::pin(Explanation::read(visit, id, None))).await?;
         let (done, all) = submission.progress();
         let (done, all) = (done.to_string(), all.to_string());
         let zone = flats::zone(visit, stay.property_id, submission.property_name.as_deref()).await;
