@@ -10,7 +10,7 @@ use engine::access::{ApiKey, Permission, Permissions};
 use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Result};
-use engine::field::Label;
+use engine::field::Text200;
 use engine::moment::Moment;
 use engine::operation::{Listing, Needs, Nothing, Operation, Page, PageLimits};
 use engine::values;
@@ -48,7 +48,7 @@ pub struct ConsoleKeys(pub bool);
 #[schemars(example = json!({ "name": "Channel manager", "permissions": ["view_properties", "view_reservations"] }))]
 struct CreateTeamApiKey {
     /// What the key is for, to tell it from others in the list.
-    name: Label,
+    name: Text200,
     /// What the key may do, across the whole organization: at most what you may do yourself.
     #[schemars(length(max = 11))]
     permissions: Vec<Permission>,
@@ -174,7 +174,7 @@ fn check_permissions(context: &Context<'_, '_>, permissions: &[Permission]) -> R
 fn create(context: &mut Context<'_, '_>, input: CreateTeamApiKey) -> Result<ApiKeyView> {
     check(context)?;
     check_permissions(context, &input.permissions)?;
-    make_key(context, input.name, input.permissions, input.expires_at)
+    make_key(context, input.name.0, input.permissions, input.expires_at)
 }
 
 fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<ApiKey> {

@@ -254,19 +254,19 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn create_key(context: &mut Context<'_, '_>, input: CreateApiKey) -> Result<ApiKeyView> {
-    make_key(context, input.name, input.permissions, input.expires_at)
+    make_key(context, input.name.0, input.permissions, input.expires_at)
 }
 
 /// Makes an API key.
 pub(super) fn make_key(
     context: &mut Context<'_, '_>,
-    name: Label,
+    name: String,
     permissions: Vec<Permission>,
     expires_at: Option<Expiry>,
 ) -> Result<ApiKeyView> {
     let (id, now) = (context.new_id(), context.now());
     let token = access::token_of("sk_", context.organization.id, context.ids());
-    let key = ApiKey { name: name.0, permissions: each_once(permissions), expires_at: expires_at.map(|expiry| expiry.0) };
+    let key = ApiKey { name, permissions: each_once(permissions), expires_at: expires_at.map(|expiry| expiry.0) };
     let hash = store::Value::Bytes(access::hash(&token));
     context.execute(&INSERT_KEY, values![id, hash, now, store::Value::json(&key)?])?;
     Ok(ApiKeyView { id, key, created_at: Moment(now), token: Some(token) })

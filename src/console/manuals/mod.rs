@@ -37,7 +37,7 @@ pub static SCREEN: Screen = Screen {
         Page::get("getManualScreen", "/manuals/{id}", show).needing(&["getPortalManual"]),
         Page::post("updateManualOnScreen", "/manuals/{id}", save).needing(&["getPortalManual", "updatePortalManual"]),
         Page::get("getManualIconScreen", "/manuals/{id}/icon", icons).needing(&["getPortalManual", "searchCoverIcons"]),
-        Page::post("updateManualIconOnScreen", "/manuals/{id}/icon", choose_icon).needing(&["getPortalManual", "updatePortalManual"]),
+        Page::post("updateManualIconOnScreen", "/manuals/{id}/icon", choose_icon).needing(&["updatePortalManual"]),
         Page::get("getVisibilityScreen", "/manuals/{id}/visibility", visibility::show).needing(&["getPortalManual"]),
         Page::post("updateVisibilityOnScreen", "/manuals/{id}/visibility", visibility::save)
             .needing(&["getPortalManual", "updatePortalManual"]),
@@ -268,7 +268,8 @@ fn choose_icon(visit: &Visit) -> Answering<'_> {
         let name = if name.is_empty() { Value::Null } else { json!(name) };
         match visit.get::<Value>(MANUAL.update, json!({ "id": id, "data": { "iconName": name } })).await {
             Ok(_) => Ok(reply::done(visit, &format!("/manuals/{id}"), Done::Saved)),
-            Err(refusal) => icons_page(visit, Some((refusal.status, refusal.message))).await,
+            Err(refusal) if matches!(refusal.status, 400 | 409) => icons_page(visit, Some((refusal.status, refusal.message))).await,
+            Err(refusal) => Err(refusal),
         }
     })
 }
