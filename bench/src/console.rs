@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
+use bench::permissions::PERMISSIONS;
 use http::Method;
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use jiff::{Timestamp, ToSpan as _};
@@ -67,21 +68,8 @@ impl Browser {
         let http = reqwest::Client::builder().redirect(Policy::none()).build()?;
         let root = format!("http://{}", server.address);
         let member = format!("{ORGANIZATION}/members/{}", Kind("member", 12).id(0));
-        let permissions = [
-            "view_properties",
-            "modify_properties",
-            "view_guides",
-            "modify_guides",
-            "modify_tasks",
-            "manage_organization",
-            "view_reservations",
-            "view_tasks",
-            "view_devices",
-            "view_workflows",
-            "view_analytics",
-        ];
         let body = json!({
-            "name": "Marta", "email": "marta@example.com", "permissions": permissions, "propertyIds": null, "isActive": true,
+            "name": "Marta", "email": "marta@example.com", "permissions": PERMISSIONS, "propertyIds": null, "isActive": true,
             "isTwoFactorEnrolled": true,
         });
         platform.ask(Method::PUT, &member, Some(&body)).await?;

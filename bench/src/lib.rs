@@ -2,4 +2,5 @@
 
 pub mod keys;
 pub mod machine;
+pub mod permissions;
 pub mod report;

@@ -2,26 +2,13 @@
 
 use anyhow::Context as _;
 use bench::keys::Keys;
+use bench::permissions::PERMISSIONS;
 use http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::caller::Caller;
 
-/// All there are.
-pub const PERMISSIONS: [&str; 11] = [
-    "view_properties",
-    "modify_properties",
-    "view_guides",
-    "modify_guides",
-    "modify_tasks",
-    "manage_organization",
-    "view_reservations",
-    "view_tasks",
-    "view_devices",
-    "view_workflows",
-    "view_analytics",
-];
 /// Records that a sync takes at the most.
 const BATCH: usize = 10_000;
 

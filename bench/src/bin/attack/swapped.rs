@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use bench::permissions::PERMISSIONS;
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
 use crate::crowd::grouped;
-use crate::organization::{Organization, PERMISSIONS, record};
+use crate::organization::{Organization, record};
 use crate::stage::Stage;
 
 const MANUALS: &str = "/api/v1/portal-manuals";
