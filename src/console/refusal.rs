@@ -1,6 +1,6 @@
 //! What an operation refuses, as far as the console makes use of it: its own words, beside the fields they are about.
 
-use engine::error::{Error, Kind, PathSegment};
+use engine::error::{Error, Kind, PathSegment, Reason};
 
 use super::visit::Visit;
 use super::{labels, words};
@@ -39,20 +39,25 @@ impl Refusal {
     /// A refusal in the language of the page: by what it is, and in the interface's words where there are no others.
     pub fn said(error: &Error, language: &str) -> Self {
         let (issues, more) = error.failing();
-        let words = if language == "en" { None } else { Some(&words::of(language).refused) };
+        let (all, is_english) = (words::of(language), language == "en");
+        let words = &all.refused;
         let segment = |segment: &PathSegment| match segment {
             PathSegment::Key(key) => key.clone(),
             PathSegment::Index(index) => index.to_string(),
         };
         let issue = |issue: &engine::error::Issue| Issue {
             path: issue.path.iter().map(segment).collect(),
-            message: words.and_then(|words| words.reason(&issue.reason)).unwrap_or_else(|| issue.reason.to_string()),
+            message: Some(&issue.reason)
+                .filter(|_| !is_english)
+                .and_then(|reason| words.reason(reason))
+                .unwrap_or_else(|| issue.reason.to_string()),
         };
-        let english = error.message();
-        let message = match words {
-            None => english.to_owned(),
-            Some(words) if english == error.kind().row().3 => words.kind(error.kind()).to_owned(),
-            Some(words) => fill(words.in_its_words, &[("said", words.kind(error.kind())), ("english", english)]),
+        let (kind, english) = (words.kind(error.kind()), error.message().to_string());
+        let message = match error.message() {
+            Reason::Permission(name) => fill(words.permission, &[("wanted", all.access.permission(name))]),
+            Reason::Said(_) if is_english => english,
+            Reason::Said(_) if error.kind() == Kind::NotFound || english == error.kind().row().3 => kind.to_owned(),
+            reason => words.reason(reason).unwrap_or_else(|| fill(words.in_its_words, &[("said", kind), ("english", &english)])),
         };
         Self {
             status: error.kind().status(),
@@ -115,8 +120,6 @@ impl From<Error> for Refusal {
 
 #[cfg(test)]
 mod tests {
-    use engine::error::Reason;
-
     use super::*;
 
     #[test]
@@ -130,7 +133,13 @@ mod tests {
         let refusal = Refusal::said(&error, "es");
         assert_eq!((refusal.message.as_str(), refusal.issues[0].message.as_str()), ("La petición no es válida.", "es obligatorio"));
         let refusal = Refusal::said(&Error::in_flight(), "fr");
-        assert!(refusal.is_in_flight && refusal.message.starts_with("Ceci entre en conflit"), "{}", refusal.message);
-        assert!(refusal.message.contains("Idempotency-Key"), "{}", refusal.message);
+        assert_eq!((refusal.is_in_flight, refusal.message), (true, words::of("fr").refused.m_in_flight.to_owned()));
+        let said = |error, language| Refusal::said(&error, language).message;
+        assert_eq!(said(Error::not_found("Portal"), "es"), "Algo de lo que se nombra aquí no existe.");
+        assert_eq!(said(Error::not_found("Portal"), "en"), "Portal not found.");
+        let lacking = || Error::forbidden(Reason::Permission("view_tasks"));
+        assert_eq!(said(lacking(), "en"), "You lack a permission: see tasks.");
+        assert_eq!(said(lacking(), "es"), "Le falta un permiso: ver tareas.");
+        assert_eq!(said(Error::conflict(format!("{} of them", 3)), "es"), "Esto choca con lo que ya hay. La interfaz dice: 3 of them");
     }
 }

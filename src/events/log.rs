@@ -4,7 +4,7 @@
 use delivery::{Attempt, Delivery, PING, Status, Told};
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Result};
+use engine::error::{Error, Reason, Result};
 use engine::moment::Moment;
 use engine::operation::{Listing, Needs, Operation, Page, PageLimits};
 use engine::values;
@@ -175,7 +175,7 @@ fn redeliver(context: &mut Context<'_, '_>, input: OneDelivery) -> Result<Webhoo
     }
     let view = WebhookDelivery::from_row(&row)?;
     if view.status == Status::Pending {
-        return Err(Error::conflict("The webhook delivery is pending: it will be sent as it is."));
+        return Err(Error::conflict(Reason::rule("delivery_pending", "The webhook delivery is pending: it will be sent as it is.")));
     }
     let Json(mut delivery): Json<Delivery> = row.get(4)?;
     if !requeue(context, view.id, &mut delivery)? {

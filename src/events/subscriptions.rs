@@ -303,7 +303,11 @@ fn may_hear(body: &Value, access: &Access) -> Result<()> {
     if body.is_null() {
         // Asked beforehand: whether there is any event for the caller.
         let is_any = Event::VARIANTS.iter().any(|event| may_hear_of(*event, access).is_ok());
-        return if is_any { Ok(()) } else { Err(Error::forbidden("Missing permission: there is no event for this caller.")) };
+        return if is_any {
+            Ok(())
+        } else {
+            Err(Error::forbidden(Reason::rule("no_event", "Missing permission: there is no event for this caller.")))
+        };
     }
     let event = body.get("event").and_then(Value::as_str).and_then(|name| name.parse::<Event>().ok());
     event.map_or(Ok(()), |event| may_hear_of(event, access))
@@ -312,7 +316,7 @@ fn may_hear(body: &Value, access: &Access) -> Result<()> {
 fn may_hear_of(event: Event, access: &Access) -> Result<()> {
     access.require(event.permission())?;
     if event == Event::WorkflowStep && !matches!(access.credential, Credential::Connection { .. }) {
-        return Err(Error::forbidden("The event workflow.step needs an OAuth connection."));
+        return Err(Error::forbidden(Reason::rule("event_of_apps", "The event workflow.step needs an OAuth connection.")));
     }
     Ok(())
 }
@@ -336,7 +340,8 @@ fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Re
     let key = credential.key();
     let active: i64 = context.row(&COUNT_ACTIVE, values![&key])?.map_or(Ok(0), |row| row.get(0))?;
     if active >= MAX_ACTIVE {
-        return Err(Error::conflict(format!("A credential can have {MAX_ACTIVE} active webhook subscriptions, and this one has.")));
+        let message = format!("A credential can have {MAX_ACTIVE} active webhook subscriptions, and this one has.");
+        return Err(Error::conflict(Reason::rule("most_subscriptions", message)));
     }
     let (id, now) = (context.new_id(), context.now());
     let stored = Stored { filters, secrets: Secrets::fresh(context.ids()) };
@@ -429,7 +434,7 @@ fn rotate(context: &mut Context<'_, '_>, input: RotateWebhookSecret) -> Result<C
 
 /// 409 for what only an active subscription can do.
 pub(super) fn disabled() -> Error {
-    Error::conflict("The webhook subscription is disabled: nothing is sent for it any more.")
+    Error::conflict(Reason::rule("subscription_disabled", "The webhook subscription is disabled: nothing is sent for it any more."))
 }
 
 /// Disables every active subscription of a credential.

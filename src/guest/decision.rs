@@ -1,7 +1,7 @@
 //! What becomes of a submission: staff approve it, or ask for changes to some of its steps (contract: Reviews of what guests
 //! hand in).
 
-use engine::error::{Error, Result};
+use engine::error::{Error, Reason, Result};
 use engine::moment::Moment;
 use serde::{Deserialize, Serialize};
 use store::{Json, Row};
@@ -63,7 +63,7 @@ impl Submitted {
         if this.is_some_and(|submitted| submitted.status == PrecheckinStatus::InReview) {
             return Ok(());
         }
-        Err(Error::conflict("Pre-check-in is not in review."))
+        Err(Error::conflict(Reason::rule("not_in_review", "Pre-check-in is not in review.")))
     }
 }
 

@@ -196,7 +196,7 @@ fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
 fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
     let category = categories::find(context, input.id)?.ok_or_else(not_found)?;
     if records::filed(context)?.contains_key(&category.id) {
-        return Err(Error::conflict("Manuals are filed under this category."));
+        return Err(Error::conflict(Reason::rule("category_in_use", "Manuals are filed under this category.")));
     }
     categories::delete(context, &category)?;
     Ok(Deleted::DONE)
@@ -217,7 +217,7 @@ pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &s
     let titles = translations::all_written(context, others.filter_map(|other| other.title_id).collect(), ENGLISH)?;
     let title = folded(title);
     if titles.values().any(|taken| folded(taken) == title) {
-        return Err(Error::conflict("Another category has this title."));
+        return Err(Error::conflict(Reason::rule("category_title_taken", "Another category has this title.")));
     }
     Ok(())
 }
@@ -226,7 +226,10 @@ pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &s
 fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
     let writable = writable_ids(context, ids)?;
     if ids.iter().any(|id| !writable.contains(id)) {
-        return Err(Error::forbidden("Manuals on properties that you cannot reach are filed under this category."));
+        return Err(Error::forbidden(Reason::rule(
+            "category_of_others",
+            "Manuals on properties that you cannot reach are filed under this category.",
+        )));
     }
     Ok(())
 }

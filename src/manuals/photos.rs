@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::error::{Error, Kind, Result, innermost};
+use engine::error::{Error, Kind, Reason, Result, innermost};
 use engine::field::Text200;
 use engine::kit::Kit;
 use engine::operation::{Needs, Operation};
@@ -202,7 +202,7 @@ pub(super) fn operations() -> Vec<Operation> {
 async fn search(kit: Arc<Kit>, wanted: SearchStockPhotos) -> Result<FoundPhotos> {
     match kit.part::<StockPhotos>() {
         Some(provider) => provider.search(&wanted).await,
-        None => Err(Error::new(Kind::Unavailable, "Stock photo search is not configured.")),
+        None => Err(Error::new(Kind::Unavailable, Reason::rule("no_photos", "Stock photo search is not configured."))),
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use engine::access::{ApiKey, Permission, Permissions};
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Result};
+use engine::error::{Error, Reason, Result};
 use engine::field::Text200;
 use engine::moment::Moment;
 use engine::operation::{Listing, Needs, Nothing, Operation, Page, PageLimits};
@@ -152,10 +152,16 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
 fn check(context: &Context<'_, '_>) -> Result<()> {
     let ConsoleKeys(is_on) = *context.part()?;
     if !is_on {
-        return Err(Error::forbidden("API keys are made by the platform: the service runs without --console-keys."));
+        return Err(Error::forbidden(Reason::rule(
+            "keys_of_platform",
+            "API keys are made by the platform: the service runs without --console-keys.",
+        )));
     }
     if !context.access.answers_for_organization() {
-        return Err(Error::forbidden("API keys are made by members who are signed in and reach every property."));
+        return Err(Error::forbidden(Reason::rule(
+            "keys_of_members",
+            "API keys are made by members who are signed in and reach every property.",
+        )));
     }
     Ok(())
 }
@@ -166,7 +172,8 @@ fn check_permissions(context: &Context<'_, '_>, permissions: &[Permission]) -> R
     match permissions.iter().find(|permission| !own.has(**permission)) {
         None => Ok(()),
         Some(lacking) => {
-            Err(Error::forbidden(format!("The key would hold {}, and you do not: a key holds at most what you hold.", lacking.as_ref())))
+            let message = format!("The key would hold {}, and you do not: a key holds at most what you hold.", lacking.as_ref());
+            Err(Error::forbidden(Reason::rule("key_holds_more", message)))
         }
     }
 }

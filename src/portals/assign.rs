@@ -3,7 +3,7 @@
 use engine::access::Permission;
 use engine::audit::{self, Audits, Thing};
 use engine::context::Context;
-use engine::error::{Error, Result};
+use engine::error::{Error, Reason, Result};
 use engine::field::Field;
 use engine::operation::{Needs, Operation};
 use engine::values;
@@ -77,7 +77,10 @@ fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<Assigned
     if let Some(id) = portal {
         let found = find_portal(context, id)?.ok_or_else(|| Error::not_found("Portal"))?;
         if !may_assign(context, &found)? {
-            return Err(Error::forbidden("This portal cannot be assigned by a caller limited to some properties."));
+            return Err(Error::forbidden(Reason::rule(
+                "portal_of_others",
+                "This portal cannot be assigned by a caller limited to some properties.",
+            )));
         }
     }
     let current = portal_of(context, property)?;

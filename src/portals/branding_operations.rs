@@ -100,10 +100,13 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
     let is_default = fields.is_default.sent().copied().unwrap_or(before.is_default);
     check_links(context, &fields, Some(&before), false, &["data"])?;
     if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
-        return Err(Error::conflict("The branding has changed since it was read."));
+        return Err(Error::conflict(Reason::rule("changed_since", "The branding has changed since it was read.")));
     }
     if before.is_default && !is_default {
-        return Err(Error::conflict("This is the default branding; make another one the default instead."));
+        return Err(Error::conflict(Reason::rule(
+            "default_branding",
+            "This is the default branding; make another one the default instead.",
+        )));
     }
     let mut branding = before.clone();
     fields.apply(&mut branding);

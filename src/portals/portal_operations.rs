@@ -4,7 +4,7 @@ use engine::access::Permission;
 use engine::app::Summary;
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Result};
+use engine::error::{Error, Reason, Result};
 use engine::field::{Create, Field, Update, folded};
 use engine::moment::Moment;
 use engine::operation::{Basis, ById, Needs, Operation};
@@ -190,7 +190,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<
     check_permissions(context, &changes, becomes_default)?;
 
     if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
-        return Err(Error::conflict("The portal has changed since it was read."));
+        return Err(Error::conflict(Reason::rule("changed_since", "The portal has changed since it was read.")));
     }
     let mut portal = before.clone();
     fields.apply(&mut portal);
@@ -198,7 +198,10 @@ fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<
         check_name(context, &portal)?;
     }
     if before.is_default && !is_default {
-        return Err(Error::conflict("This is the only default portal; make another one the default instead."));
+        return Err(Error::conflict(Reason::rule(
+            "default_portal",
+            "This is the only default portal; make another one the default instead.",
+        )));
     }
     if let Some(issue) = contact_issue(&portal, method_sent, &["data"]) {
         return Err(Error::issues(vec![issue]));
@@ -267,7 +270,10 @@ fn check_permissions(context: &Context<'_, '_>, changes: &[CopyChange], becomes_
         context.require(Permission::ManageOrganization)?;
     }
     if becomes_default && context.reach().is_limited() {
-        return Err(Error::forbidden("A caller limited to some properties cannot choose the default portal."));
+        return Err(Error::forbidden(Reason::rule(
+            "default_portal_of_all",
+            "A caller limited to some properties cannot choose the default portal.",
+        )));
     }
     Ok(())
 }
@@ -276,7 +282,7 @@ fn check_name(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let key = portal.name.as_deref().map(folded);
     let taken = context.row(&BY_NAME, values![key])?.map(|row| row.get::<Uuid>(0)).transpose()?;
     if taken.is_some_and(|id| id != portal.id) {
-        return Err(Error::conflict("Another portal has this name."));
+        return Err(Error::conflict(Reason::rule("portal_name_taken", "Another portal has this name.")));
     }
     Ok(())
 }

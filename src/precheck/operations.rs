@@ -170,14 +170,17 @@ fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Wr
         context.require(Permission::ModifyTasks)?;
     }
     if serves_others && draft.step.fee_product_ids != before.fee_product_ids {
-        return Err(Error::forbidden("The step also serves properties that you cannot reach, so its fees are not yours to change."));
+        return Err(Error::forbidden(Reason::rule(
+            "fees_of_others",
+            "The step also serves properties that you cannot reach, so its fees are not yours to change.",
+        )));
     }
     draft.judge_title(context)?;
     if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
-        return Err(Error::conflict("The step has changed since it was read."));
+        return Err(Error::conflict(Reason::rule("changed_since", "The step has changed since it was read.")));
     }
     if is_used && draft.step.step_type != before.step_type {
-        return Err(Error::conflict(TYPE_LOCKED));
+        return Err(Error::conflict(Reason::rule("type_locked", TYPE_LOCKED)));
     }
     let changes_title = draft.changes_title();
     let mut step = draft.finish(context)?;

@@ -357,7 +357,7 @@ impl Writing {
         let is_news = stored.is_none_or(|stored| stored.text != text || stored.is_machine_translated);
         if is_news {
             if is_shared {
-                return Err(Error::forbidden("The text is also shown by what you cannot change."));
+                return Err(Error::forbidden(Reason::rule("text_shown_elsewhere", "The text is also shown by what you cannot change.")));
             }
             if !uses.is_empty() {
                 chapter.admit(context, &News { uses: &uses, language, text: &text })?;

@@ -1,6 +1,5 @@
 //! Every refusal and failure of the interface (spec: Errors), in one table.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
@@ -137,7 +136,7 @@ pub struct Error(Box<Inner>);
 #[derive(Debug, Clone)]
 struct Inner {
     kind: Kind,
-    message: Cow<'static, str>,
+    message: Reason,
     issues: Vec<Issue>,
     /// How many issues there are besides.
     more: usize,
@@ -150,7 +149,7 @@ struct Inner {
 
 impl Error {
     /// An error with a message of its own.
-    pub fn new(kind: Kind, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn new(kind: Kind, message: impl Into<Reason>) -> Self {
         Self(Box::new(Inner { kind, message: message.into(), issues: Vec::new(), more: 0, key: None, is_in_flight: false, cause: None }))
     }
 
@@ -182,14 +181,15 @@ impl Error {
     }
 
     /// 409.
-    pub fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn conflict(message: impl Into<Reason>) -> Self {
         Self::new(Kind::Conflict, message)
     }
 
     /// 409 while another request with the same `Idempotency-Key` is under way.
     #[must_use]
     pub fn in_flight() -> Self {
-        let mut error = Self::conflict("A request with this Idempotency-Key is still in flight; wait and retry.");
+        let mut error =
+            Self::conflict(Reason::rule("in_flight", "A request with this Idempotency-Key is still in flight; wait and retry."));
         error.0.is_in_flight = true;
         error
     }
@@ -201,12 +201,12 @@ impl Error {
     }
 
     /// 410: what was asked for is kept no longer.
-    pub fn gone(message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn gone(message: impl Into<Reason>) -> Self {
         Self::new(Kind::Gone, message)
     }
 
     /// 403.
-    pub fn forbidden(message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn forbidden(message: impl Into<Reason>) -> Self {
         Self::new(Kind::Authorization, message)
     }
 
@@ -233,7 +233,7 @@ impl Error {
 
     /// Says it in these words, which the spec or the contract fixes.
     #[must_use]
-    pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn with_message(mut self, message: impl Into<Reason>) -> Self {
         self.0.message = message.into();
         self
     }
@@ -257,9 +257,9 @@ impl Error {
         self.0.kind
     }
 
-    /// What is said of it as a whole, in English.
+    /// What is said of it as a whole: as text in English, and by name where a chapter gave it one.
     #[must_use]
-    pub fn message(&self) -> &str {
+    pub fn message(&self) -> &Reason {
         &self.0.message
     }
 
@@ -320,7 +320,7 @@ impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         let mut answer = match error {
             store::Error::Unavailable(_) => Self::from(Kind::Unavailable),
-            store::Error::Unknown(_) => Self::new(Kind::Unavailable, OUTCOME_UNKNOWN).with_key(UNKNOWN_KEY),
+            store::Error::Unknown(_) => Self::new(Kind::Unavailable, Reason::rule(UNKNOWN_KEY, OUTCOME_UNKNOWN)).with_key(UNKNOWN_KEY),
             store::Error::Configuration(_) | store::Error::Defect(_) => Self::from(Kind::Internal),
         };
         answer.0.cause = Some(error.to_string());
@@ -330,7 +330,7 @@ impl From<store::Error> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
+        self.0.message.fmt(f)
     }
 }
 

@@ -1,5 +1,5 @@
-//! What is said of what an operation refuses. In English that is the interface's own sentence; in Spanish and French it is said here, by
-//! what is wrong and never by how that reads in English.
+//! What is said of what an operation refuses: by what is wrong, never by how that reads in English. Of a field English says it in the
+//! interface's own words, which stand beside the field.
 
 use engine::error::{Kind, Reason};
 
@@ -21,6 +21,7 @@ words! {
         unavailable: "This is not available right now.", "No está disponible en este momento.", "Ceci n’est pas disponible pour le moment.";
         internal: "Something went wrong on our side.", "Algo ha fallado por nuestra parte.", "Une erreur s’est produite de notre côté.";
         in_its_words: "{said} The interface says: {english}", "{said} La interfaz dice: {english}", "{said} L’interface dit : {english}";
+        permission: "You lack a permission: {wanted}.", "Le falta un permiso: {wanted}.", "Il vous manque une permission : {wanted}.";
         required: "is required", "es obligatorio", "est obligatoire";
         read_only: "cannot be set", "no se puede fijar", "ne peut pas être défini";
         unknown: "is not known here", "no se conoce aquí", "n’est pas connu ici";
@@ -97,6 +98,30 @@ words! {
         r_no_flats: "is for other events", "es para otros eventos", "est pour d’autres événements";
         r_other_source: "is a text of something else", "es un texto de otra cosa", "est un texte d’autre chose";
         r_too_long_version: "is too long in one of its languages", "es demasiado largo en uno de sus idiomas", "est trop long dans l’une de ses langues";
+        m_in_flight: "The same form is being dealt with at this moment; wait a little.", "El mismo formulario se está procesando en este momento; espere un poco.", "Le même formulaire est en cours de traitement ; attendez un peu.";
+        m_outcome_unknown: "Whether this was done is not known. Look whether it is there before you send it again.", "No se sabe si se ha hecho. Mire si está antes de volver a enviarlo.", "On ne sait pas si cela a été fait. Vérifiez avant de l’envoyer à nouveau.";
+        m_changed_since: "This has changed since you read it.", "Esto ha cambiado desde que lo leyó.", "Ceci a changé depuis que vous l’avez lu.";
+        m_type_locked: "The step is used by stays, so its type stays as it is. Make another step instead.", "Hay estancias que usan el paso, así que su tipo no cambia. Cree otro paso.", "Des séjours utilisent l’étape : son type reste le même. Créez plutôt une autre étape.";
+        m_fees_of_others: "The step also serves flats that you do not reach, so its fees are not yours to change.", "El paso también sirve a alojamientos a los que usted no llega; no puede cambiar sus cargos.", "L’étape sert aussi des logements hors de votre portée : ses frais ne sont pas à vous de changer.";
+        m_text_shown_elsewhere: "The text is also shown by something that you may not change.", "El texto también lo muestra algo que usted no puede cambiar.", "Le texte est aussi affiché par quelque chose que vous ne pouvez pas modifier.";
+        m_category_in_use: "Manuals are filed under this category.", "Hay guías en esta categoría.", "Des guides sont classés dans cette catégorie.";
+        m_category_title_taken: "Another category has this title.", "Otra categoría tiene este título.", "Une autre catégorie a ce titre.";
+        m_category_of_others: "Manuals on flats that you do not reach are filed under this category.", "En esta categoría hay guías de alojamientos a los que usted no llega.", "Des guides de logements hors de votre portée sont classés dans cette catégorie.";
+        m_no_event: "You lack a permission: there is no event that you may hear of.", "Le falta un permiso: no hay ningún evento del que se le pueda avisar.", "Il vous manque une permission : aucun événement ne peut vous être signalé.";
+        m_event_of_apps: "Only a connected app hears of this event.", "De este evento solo se avisa a una aplicación conectada.", "Seule une application connectée est avertie de cet événement.";
+        m_subscription_disabled: "The subscription is disabled: nothing is sent for it any more.", "La suscripción está desactivada: ya no se envía nada.", "L’abonnement est désactivé : plus rien n’est envoyé.";
+        m_most_subscriptions: "There are as many active subscriptions as there may be.", "Ya hay tantas suscripciones activas como puede haber.", "Il y a déjà autant d’abonnements actifs qu’il peut y en avoir.";
+        m_delivery_pending: "The delivery has not been sent yet: it will be sent as it is.", "La entrega aún no se ha enviado: se enviará tal como está.", "La livraison n’est pas encore partie : elle partira telle quelle.";
+        m_not_in_review: "This pre-check-in does not wait for anybody’s decision.", "Este pre-check-in no espera la decisión de nadie.", "Ce pré-check-in n’attend la décision de personne.";
+        m_default_branding: "This is the default branding; make another one the default instead.", "Esta es la marca predeterminada; haga predeterminada otra.", "C’est l’identité par défaut ; choisissez-en une autre par défaut.";
+        m_default_portal: "This is the only default portal; make another one the default instead.", "Este es el único portal predeterminado; haga predeterminado otro.", "C’est le seul portail par défaut ; choisissez-en un autre par défaut.";
+        m_default_portal_of_all: "Only who reaches every flat chooses the default portal.", "Solo elige el portal predeterminado quien llega a todos los alojamientos.", "Seul qui a tous les logements à sa portée choisit le portail par défaut.";
+        m_portal_name_taken: "Another portal has this name.", "Otro portal tiene este nombre.", "Un autre portail porte ce nom.";
+        m_portal_of_others: "This portal is not yours to assign: it also serves flats that you do not reach.", "No puede asignar este portal: también sirve a alojamientos a los que usted no llega.", "Ce portail n’est pas à vous d’affecter : il sert aussi des logements hors de votre portée.";
+        m_keys_of_platform: "API keys are made by the platform here.", "Aquí las claves de API las crea la plataforma.", "Ici, les clés d’API sont créées par la plateforme.";
+        m_keys_of_members: "API keys are made by members who are signed in and reach every flat.", "Las claves de API las crean miembros con sesión iniciada que llegan a todos los alojamientos.", "Les clés d’API sont créées par des membres connectés qui ont tous les logements à leur portée.";
+        m_key_holds_more: "The key would hold a permission that you do not hold.", "La clave tendría un permiso que usted no tiene.", "La clé aurait une permission que vous n’avez pas.";
+        m_no_photos: "No service of stock photos is set up.", "No hay ningún servicio de fotos configurado.", "Aucun service de photos n’est configuré.";
         r_webhook_target: "is no https address that may be reached from here", "no es una dirección https accesible desde aquí", "n’est pas une adresse https joignable d’ici";
     }
 }
@@ -119,7 +144,7 @@ impl Refused {
         }
     }
 
-    /// What is wrong with a field; nothing where there are no words for it but the interface's.
+    /// What is wrong with a field or a request; nothing where there are no words for it but the interface's.
     pub fn reason(&self, reason: &Reason) -> Option<String> {
         let limited = |text: &str, limit: &str| fill(text, &[("limit", limit)]);
         let wanted = |text: &str| fill(self.of_type, &[("wanted", text)]);
@@ -150,7 +175,7 @@ impl Refused {
             Reason::NoInteger => wanted(self.integer),
             Reason::Invalid => self.invalid.into(),
             Reason::Rule(name, _) => self.rule(name)?.into(),
-            Reason::Said(_) => return None,
+            Reason::Permission(_) | Reason::Said(_) => return None,
         })
     }
 
@@ -221,6 +246,30 @@ impl Refused {
             "other_source" => self.r_other_source,
             "too_long_version" => self.r_too_long_version,
             "webhook-target" => self.r_webhook_target,
+            "in_flight" => self.m_in_flight,
+            "outcome_unknown" => self.m_outcome_unknown,
+            "changed_since" => self.m_changed_since,
+            "type_locked" => self.m_type_locked,
+            "fees_of_others" => self.m_fees_of_others,
+            "text_shown_elsewhere" => self.m_text_shown_elsewhere,
+            "category_in_use" => self.m_category_in_use,
+            "category_title_taken" => self.m_category_title_taken,
+            "category_of_others" => self.m_category_of_others,
+            "no_event" => self.m_no_event,
+            "event_of_apps" => self.m_event_of_apps,
+            "subscription_disabled" => self.m_subscription_disabled,
+            "most_subscriptions" => self.m_most_subscriptions,
+            "delivery_pending" => self.m_delivery_pending,
+            "not_in_review" => self.m_not_in_review,
+            "default_branding" => self.m_default_branding,
+            "default_portal" => self.m_default_portal,
+            "default_portal_of_all" => self.m_default_portal_of_all,
+            "portal_name_taken" => self.m_portal_name_taken,
+            "portal_of_others" => self.m_portal_of_others,
+            "keys_of_platform" => self.m_keys_of_platform,
+            "keys_of_members" => self.m_keys_of_members,
+            "key_holds_more" => self.m_key_holds_more,
+            "no_photos" => self.m_no_photos,
             _ => return None,
         })
     }
@@ -255,7 +304,9 @@ mod tests {
     #[test]
     fn whatever_can_be_wrong_is_said_in_spanish_and_french() {
         let mut rules = Vec::new();
-        named(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut rules).unwrap();
+        for folder in ["src", "crates/engine/src"] {
+            named(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut rules).unwrap();
+        }
         assert!(rules.len() > 30, "{rules:?}");
         rules.extend(app().lists.all::<NetworkFormat>().iter().map(|format| format.name.to_owned()));
         for words in [Refused::SPANISH, Refused::FRENCH] {

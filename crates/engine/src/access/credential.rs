@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::token::named;
 use super::{AccessToken, ApiKey, Member, Organization, Permission, Permissions, Reach, Resource, Settings};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Reason, Result};
 
 store::statements! {
     /// The organizations of API keys, by the hashes of tokens that do not name them.
@@ -174,7 +174,7 @@ impl Access {
         if self.permissions.has(permission) {
             return Ok(());
         }
-        Err(Error::forbidden(format!("Missing permission {}.", permission.as_ref())))
+        Err(Error::forbidden(Reason::Permission(permission.into())))
     }
 
     /// Whether it is somebody who answers for the organization: a member who is signed in, manages it, and reaches all of it. A key

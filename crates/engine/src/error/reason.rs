@@ -1,11 +1,12 @@
-//! What can be wrong with a field: by what it is, so that it can be said in other words, and in the interface's own.
+//! What can be wrong with a field, or with a request as a whole: by what it is, so that it can be said in other words, and in the
+//! interface's own.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// What is wrong with a field. As text it is what the interface answers.
+/// What is wrong with a field, or with a request as a whole. As text it is what the interface answers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// It is missing.
@@ -64,6 +65,8 @@ pub enum Reason {
     NoInteger,
     /// It is wrong in a way that a schema does not tell.
     Invalid,
+    /// The caller does not hold this permission.
+    Permission(&'static str),
     /// It breaks a rule of a chapter, which has a name.
     Rule(&'static str, Cow<'static, str>),
     /// Something else, in these words.
@@ -108,6 +111,7 @@ impl fmt::Display for Reason {
             Self::NoSwitch => f.write_str("must be true or false"),
             Self::NoInteger => f.write_str("must be a whole number"),
             Self::Invalid => f.write_str("is not valid"),
+            Self::Permission(name) => write!(f, "Missing permission {name}."),
             Self::Rule(_, message) | Self::Said(message) => f.write_str(message),
         }
     }
