@@ -115,6 +115,59 @@ async fn what_fails_is_undone_alone_among_those_that_share_its_commit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_fails_as_it_ends_is_undone_alone_wherever_it_stands() {
+    let Some(store) = store().await else { return };
+    store.write_for(share(1), WORK_LIMIT, |tx| insert(tx, "taken")).await.unwrap();
+    // Each of a first operation, one between and a last one ends with a change that is told to have failed only afterwards.
+    for failing in 0..3 {
+        let (go, held) = hold(&store).await;
+        let mut writes = Vec::new();
+        for number in 0..3 {
+            writes.push(write(&store, 1, move |tx| {
+                let name = format!("{failing} {number}");
+                insert(tx, &name)?;
+                // Says nothing before that of its own, or asks something.
+                if failing != 1 {
+                    tx.rows(&COUNT, &[])?;
+                }
+                let along = if number == failing { "taken".into() } else { format!("{name} along") };
+                tx.execute_along(&INSERT, vec![along.into()])
+            }));
+            queued(&store, number + 1).await;
+        }
+        drop(go);
+        held.await.unwrap().unwrap();
+        for (number, write) in writes.into_iter().enumerate() {
+            let wrote = write.await.unwrap();
+            assert_eq!(wrote.is_err(), number == failing, "{failing} {number} {wrote:?}");
+            assert!(wrote.is_ok() || matches!(wrote, Err(Error::Defect(_))), "{wrote:?}");
+        }
+        assert_eq!(count(&store).await, 1 + 4 * (i64::try_from(failing).unwrap() + 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_foreseen_is_told_as_it_is_asked_and_never_after_a_change() {
+    let Some(store) = store().await else { return };
+    let counted = |tx: &mut Transaction<'_>| tx.row(&COUNT, &[])?.unwrap().get::<i64>(0);
+    let told = store.write_for(share(1), WORK_LIMIT, move |tx| {
+        let ask = || store::Ask::rows(&COUNT, []);
+        tx.foresee(vec![ask(), ask(), ask()]);
+        let mut told = vec![counted(tx)?];
+        tx.execute_along(&INSERT, vec!["a".into()])?;
+        told.push(counted(tx)?);
+        tx.foresee(vec![ask(), ask()]);
+        told.push(counted(tx)?);
+        insert(tx, "b")?;
+        told.push(counted(tx)?);
+        tx.foresee(vec![store::Ask::rows(&TRANSACTION, []), ask()]);
+        told.push(counted(tx)?);
+        Ok::<_, Error>(told)
+    });
+    assert_eq!(told.await.unwrap(), [0, 1, 1, 2, 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_ends_its_connection_takes_those_that_share_it_and_no_others() {
     let Some(store) = store().await else { return };
     let (go, held) = hold(&store).await;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use store::{Row, Statement, Transaction, Value};
+use store::{Ask, Row, Statement, Transaction, Value};
 use uuid::Uuid;
 
 use crate::access::{self, Access, Identified, Organization, Permission, Reach};
@@ -53,16 +53,7 @@ impl<'t> System<'_, 't> {
     /// Locks an organization, as every write on one begins, and raises the revision of what is to change. `None` where it is
     /// not there yet.
     pub fn lock(&mut self, organization: Uuid, touches: Touches) -> Result<Option<Locked>> {
-        let step = self.kit.ids.step();
-        let statement = match touches {
-            Touches::Configuration => &LOCK_ORGANIZATION,
-            Touches::Stream => &LOCK_FOR_STREAM,
-        };
-        let Some(row) = self.tx.row(statement, &[organization.into(), step.into()])? else { return Ok(None) };
-        let store::Json(settings) = row.get(0)?;
-        let revision: i64 = row.get(1)?;
-        let found = if touches == Touches::Configuration { revision - step } else { revision };
-        Ok(Some(Locked { organization: Organization { id: organization, settings }, revision, found, touches }))
+        Lock::of(self.kit, organization, touches).take(self.tx)
     }
 
     /// A fresh id.
@@ -79,6 +70,47 @@ pub enum Touches {
     Configuration,
     /// That of the records that come and go.
     Stream,
+}
+
+/// The lock of an organization that is to be taken.
+#[derive(Clone, Copy)]
+pub(crate) struct Lock {
+    organization: Uuid,
+    touches: Touches,
+    /// By how much the revision is raised.
+    step: i64,
+}
+
+impl Lock {
+    pub(crate) fn of(kit: &Kit, organization: Uuid, touches: Touches) -> Self {
+        Self { organization, touches, step: kit.ids.step() }
+    }
+
+    /// How it is asked for.
+    fn statement(self) -> (&'static Statement, [Value; 2]) {
+        let statement = match self.touches {
+            Touches::Configuration => &LOCK_ORGANIZATION,
+            Touches::Stream => &LOCK_FOR_STREAM,
+        };
+        (statement, [self.organization.into(), self.step.into()])
+    }
+
+    /// The same, to be foreseen.
+    pub(crate) fn ask(self) -> Ask {
+        let (statement, params) = self.statement();
+        Ask::rows(statement, params)
+    }
+
+    /// Takes it: `None` where the organization is not there yet.
+    pub(crate) fn take(self, tx: &mut Transaction<'_>) -> Result<Option<Locked>> {
+        let Self { organization, touches, step } = self;
+        let (statement, params) = self.statement();
+        let Some(row) = tx.row(statement, &params)? else { return Ok(None) };
+        let store::Json(settings) = row.get(0)?;
+        let revision: i64 = row.get(1)?;
+        let found = if touches == Touches::Configuration { revision - step } else { revision };
+        Ok(Some(Locked { organization: Organization { id: organization, settings }, revision, found, touches }))
+    }
 }
 
 /// An organization that a transaction has locked.

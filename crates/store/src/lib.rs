@@ -37,7 +37,7 @@ pub use error::{Error, Result};
 pub use gather::{Find, Gather};
 pub use job::{Work, WorkError};
 pub use postgres::spread::Spread;
-pub use statement::Statement;
+pub use statement::{Ask, Statement};
 pub use value::{FromColumn, Json, JsonText, Row, Value};
 
 /// How long work may wait for a connection, or for another writer, before it is refused as [`Error::Unavailable`].
@@ -478,6 +478,23 @@ impl<'a> Transaction<'a> {
                 self.effort.rows += rows.as_ref().map_or(0, Vec::len) as u64;
                 Ok(rows)
             }
+        }
+    }
+
+    /// Whether others have begun it, so that what it takes it has already, and nothing of it waits for anybody else.
+    #[must_use]
+    pub fn is_followed(&self) -> bool {
+        match &self.handle {
+            Handle::Sqlite(_) => false,
+            Handle::Postgres(connection) => connection.is_followed,
+        }
+    }
+
+    /// Says what is going to be asked next, in this order: on PostgreSQL it is asked at once then, along with the first of it. What is
+    /// not asked as it was said, or after a change, is asked anew.
+    pub fn foresee(&mut self, asks: Vec<Ask>) {
+        if let Handle::Postgres(connection) = &mut self.handle {
+            connection.foresee(asks);
         }
     }
 

@@ -6,6 +6,8 @@
 
 use std::sync::OnceLock;
 
+use crate::value::Value;
+
 /// How a query may lock the rows it finds.
 const ROW_LOCKS: [&str; 3] = ["for update skip locked", "for no key update", "for key share"];
 
@@ -35,6 +37,34 @@ impl Statement {
 
     pub(crate) fn postgres(&self) -> &str {
         self.postgres.get_or_init(|| without_chosen_indexes(self.text).replace('?', "$"))
+    }
+}
+
+/// Takes a lock of the transaction's.
+static TRY_LOCK: Statement = Statement::new("select pg_try_advisory_xact_lock(?1)");
+
+/// Something that is asked of the database.
+pub struct Ask {
+    pub(crate) statement: &'static Statement,
+    pub(crate) params: Vec<Value>,
+}
+
+impl Ask {
+    /// The rows of a query.
+    #[must_use]
+    pub fn rows(statement: &'static Statement, params: impl Into<Vec<Value>>) -> Self {
+        Self { statement, params: params.into() }
+    }
+
+    /// A lock, as [`crate::Transaction::try_lock`] takes it.
+    #[must_use]
+    pub fn lock(key: i64) -> Self {
+        Self::rows(&TRY_LOCK, [key.into()])
+    }
+
+    /// Whether it is this that is asked.
+    pub(crate) fn is(&self, statement: &'static Statement, params: &[Value]) -> bool {
+        std::ptr::eq(self.statement, statement) && self.params == params
     }
 }
 

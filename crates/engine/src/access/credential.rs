@@ -6,7 +6,7 @@ use std::slice;
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
-use store::{Json, Row, Statement, Transaction, Value};
+use store::{Ask, Json, Row, Statement, Transaction, Value};
 use strum::VariantArray;
 use uuid::Uuid;
 
@@ -20,6 +20,16 @@ store::statements! {
         union all select organization_id, replaced_hash from api_key where replaced_hash = any(?1)";
     /// The same of access tokens.
     OWNERS_OF_TOKENS = "select organization_id, token_hash from access_token where token_hash = any(?1)";
+    /// An API key and its organization, by that and the hash of a token.
+    KEY_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k
+        join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.token_hash = ?2 and o.erased_at is null";
+    /// The same by the hash of a token that the newest one has replaced, with the end of its grace time.
+    KEY_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.replaced_until from api_key k
+        join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.replaced_hash = ?2 and o.erased_at is null";
+    /// An access token, its member and its organization, by that and the hash of the token.
+    TOKEN_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
+        join member m on m.organization_id = t.organization_id and m.id = t.member_id
+        join organization o on o.id = t.organization_id where t.organization_id = ?1 and t.token_hash = ?2 and o.erased_at is null";
     /// API keys and their organizations, by these and the hashes of tokens.
     KEYS_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.token_hash from api_key k
         join organization o on o.id = k.organization_id where k.organization_id = any(?1) and k.token_hash = any(?2) and o.erased_at is null";
@@ -285,12 +295,37 @@ impl Shown {
         };
         Some(Self { kind, organization: named(prefix, token), hash: Sha256::digest(token).into() })
     }
+
+    /// How it is looked for, once it is known whose it says that it is.
+    fn by_hash(self) -> Option<(&'static Statement, [Value; 2])> {
+        let statement = match self.kind {
+            Shows::Key => &KEY_BY_HASH,
+            Shows::Token => &TOKEN_BY_HASH,
+        };
+        Some((statement, [self.organization?.into(), Value::Bytes(self.hash.to_vec())]))
+    }
+
+    /// What [`find`] asks first of a token that names its organization.
+    pub(crate) fn ask(self) -> Option<Ask> {
+        self.by_hash().map(|(statement, params)| Ask::rows(statement, params))
+    }
 }
 
 /// The caller a bearer token stands for; `None` for one that is unknown, expired, revoked or switched off.
 pub fn find(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Option<Identified>> {
     let Some(shown) = Shown::of(token) else { return Ok(None) };
-    Ok(find_all(tx, &[shown], now)?.remove(&shown))
+    let owners = match shown.kind {
+        Shows::Key => &OWNERS_OF_KEYS,
+        Shows::Token => &OWNERS_OF_TOKENS,
+    };
+    let Some(shown) = with_owners(tx, owners, vec![shown])?.pop() else { return Ok(None) };
+    let Some((statement, params)) = shown.by_hash() else { return Ok(None) };
+    match (tx.row(statement, &params)?, shown.kind) {
+        (Some(row), Shows::Key) => api_key(&row, now, None),
+        (Some(row), Shows::Token) => connection(slice::from_ref(&row), now),
+        (None, Shows::Key) => tx.row(&KEY_BY_REPLACED_HASH, &params)?.map_or(Ok(None), |row| api_key(&row, now, row.get(6)?)),
+        (None, Shows::Token) => Ok(None),
+    }
 }
 
 /// The same for many tokens.

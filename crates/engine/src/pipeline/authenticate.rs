@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
-use store::{Gather, Store, Transaction};
+use store::{Ask, Gather, Store, Transaction};
 use subtle::{Choice, ConstantTimeEq};
 use uuid::Uuid;
 
@@ -209,6 +209,12 @@ pub(super) fn identify_again(
         (Surface::Guest, _) => linked(tx, app, request, now).map(Some),
         (Surface::Platform, _) => Ok(None),
     }
+}
+
+/// What that asks first, where a token of their own is shown.
+pub(super) fn asks(operation: &Operation, request: &Head) -> Option<Ask> {
+    let token = bearer(&request.headers).filter(|_| operation.surface == Surface::Public);
+    token.and_then(Shown::of).and_then(Shown::ask)
 }
 
 /// A member who is signed in shows no token: whoever let them in has found out who they are, and here it is found out whether they

@@ -11,7 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use store::Transaction;
+use store::{Ask, Transaction};
 use uuid::Uuid;
 
 use super::Success;
@@ -93,6 +93,12 @@ impl Key {
     fn lock(&self) -> i64 {
         let digest = Sha256::digest(format!("{} {}", self.owner.key(), self.key));
         digest.iter().take(8).fold(0, |number, byte| number << 8 | i64::from(*byte))
+    }
+
+    /// What [`Key::recorded`] asks.
+    pub(super) fn asks(&self) -> [Ask; 2] {
+        let Owner { organization, credential } = self.owner;
+        [Ask::lock(self.lock()), Ask::rows(&RECORDED, values![organization, credential.key(), &self.key])]
     }
 
     /// The answer to replay; 422 when the key belongs to another request, 409 while another node works on it.

@@ -31,7 +31,7 @@ use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use crate::access::{Access, Credential, Identified};
-use crate::context::Context;
+use crate::context::{Context, Lock};
 use crate::error::{Error, Kind, Result};
 use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
 use crate::stage;
@@ -371,7 +371,7 @@ fn read(tx: &mut Transaction<'_>, call: &Call, caller: Caller, input: Value) -> 
 
 /// What a write does in its transaction.
 enum Writing {
-    Tenant(Uuid, Job),
+    Tenant(Lock, Job),
     System(Value),
 }
 
@@ -386,7 +386,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
     let retention = service.settings.idempotency_retention;
     let share = caller.organization();
     let writing = match (&operation.work, share) {
-        (Work::Tenant(prepare), Some(id)) => Writing::Tenant(id, prepare(input)?),
+        (Work::Tenant(prepare), Some(id)) => Writing::Tenant(Lock::of(&service.kit, id, operation.touches), prepare(input)?),
         (Work::System(_), _) => Writing::System(input),
         (Work::Tenant(_), None) => return Err(Error::not_found("Organization")),
         (Work::Provider(_), _) => return Err(Error::internal("a provider is asked by a read")),
@@ -396,6 +396,13 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
         .write_for(share, operation.patience, move |tx| {
             let Call { service: shared, operation, head, .. } = &*within;
             let again = |tx: &mut Transaction<'_>| admit_again(tx, &within, &arguments);
+            if let Writing::Tenant(lock, _) = &writing
+                && tx.is_followed()
+            {
+                // The organization is locked already, and is another since this caller was let in.
+                let asks = key.iter().flat_map(|key| key.asks()).chain([lock.ask()]).chain(authenticate::asks(operation, head));
+                tx.foresee(asks.collect());
+            }
             if let Some(key) = &key
                 && let Some(recorded) = key.recorded(tx, now, retention)?
             {
@@ -404,8 +411,8 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
             }
             let mut system = shared.system(tx, now);
             match (writing, &operation.work) {
-                (Writing::Tenant(id, job), _) => {
-                    let locked = system.lock(id, operation.touches)?.ok_or_else(|| Error::not_found("Organization"))?;
+                (Writing::Tenant(lock, job), _) => {
+                    let locked = lock.take(system.tx)?.ok_or_else(|| Error::not_found("Organization"))?;
                     let renewed = if caller.holds(locked.found, shared.clock.now()) { None } else { again(system.tx)? };
                     let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);
                     let mut context = Context::of_locked(system, locked, access);

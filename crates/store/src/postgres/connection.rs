@@ -1,9 +1,10 @@
 //! A connection as a transaction uses it: statements, prepared once, and what is said along with them.
 //!
 //! What needs no answer before the next statement waits for that, and both are on the way together: the beginning of a
-//! transaction, savepoints, and changes whose number of rows nobody asks for.
+//! transaction, savepoints, and changes whose number of rows nobody asks for. So is what is known to be asked next.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::mem;
 use std::pin::{Pin, pin};
@@ -20,7 +21,7 @@ use super::pool::Pool;
 use super::pooler::Pooling;
 use super::statements::{Known, Statements};
 use crate::error::{Error, Result};
-use crate::statement::Statement;
+use crate::statement::{Ask, Statement};
 use crate::value::{Columns, Row, Value};
 
 /// How long an answer is waited for on this side: longer than the server lets a statement run, so that a server that is there
@@ -28,8 +29,6 @@ use crate::value::{Columns, Row, Value};
 const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
 /// What ends a transaction for good.
 pub(super) const COMMIT: &str = "commit";
-
-static TRY_LOCK: Statement = Statement::new("select pg_try_advisory_xact_lock(?1)");
 
 /// A connection, and the statements known on it.
 pub(crate) struct Connection {
@@ -43,6 +42,16 @@ pub(crate) struct Connection {
     pub(super) rests_since: Instant,
     /// What is said before the next statement.
     waiting: Vec<Step<'static>>,
+    /// Where in that the operation before ends.
+    seam: Option<Seam>,
+    /// Why that operation was undone after all.
+    undone: Option<Error>,
+    /// Whether others have begun the transaction.
+    pub(crate) is_followed: bool,
+    /// What is asked next, in this order.
+    foreseen: VecDeque<Ask>,
+    /// What was answered to it.
+    foretold: VecDeque<Vec<Row>>,
     /// How often something was said for the work under way.
     exchanges: u64,
     /// Whether the server has answered since it was taken from its rest; until then another may take its place.
@@ -66,6 +75,27 @@ enum Step<'q> {
     Change(&'static Statement, Cow<'q, [Value]>),
     /// Tells the rows that it touches, if the statement does, or else how many.
     Many(&'static Statement, &'q [Vec<Value>]),
+}
+
+/// Where an operation ends, and the next begins.
+struct Seam {
+    /// How much of what waits is the former's.
+    at: usize,
+    /// Undoes it.
+    undo: &'static str,
+}
+
+/// What has come of several steps where one has failed.
+struct Stopped<E> {
+    /// Which it was; none where it was all of them.
+    at: Option<usize>,
+    why: E,
+}
+
+impl Stopped<Failure> {
+    fn told(self) -> Stopped<Error> {
+        Stopped { at: self.at, why: self.why.into() }
+    }
 }
 
 /// What the server answers.
@@ -98,6 +128,11 @@ impl Connection {
             made: now,
             rests_since: now,
             waiting: Vec::new(),
+            seam: None,
+            undone: None,
+            is_followed: false,
+            foreseen: VecDeque::new(),
+            foretold: VecDeque::new(),
             exchanges: 0,
             is_heard: true,
             is_doubtful: false,
@@ -112,6 +147,8 @@ impl Connection {
     /// connection may be looked for in its place.
     pub(super) fn ready(&mut self, first: Option<&'static str>, is_read: bool, heard_until: Instant, until: Instant) {
         self.waiting = first.map(Step::Say).into_iter().collect();
+        (self.seam, self.undone, self.is_followed) = (None, None, false);
+        self.forget_foreseen();
         (self.is_read, self.heard_until, self.until) = (is_read, heard_until, until);
         (self.exchanges, self.failed) = (0, None);
     }
@@ -143,6 +180,7 @@ impl Connection {
     /// Forgets what was to be said since a place, and that it failed; whether more than that was said.
     pub(super) fn go_back(&mut self, (exchanges, waiting): (u64, usize)) -> bool {
         let is_said = self.exchanges > exchanges;
+        self.forget_foreseen();
         self.waiting.truncate(if is_said { 0 } else { waiting });
         self.failed = None;
         is_said
@@ -156,6 +194,22 @@ impl Connection {
     /// Says what waits, and this.
     pub(super) fn say(&mut self, sql: &'static str) -> Result<()> {
         self.exchange(vec![Step::Say(sql)]).map(drop)
+    }
+
+    /// Ends an operation by this, along with the next statement: whether what waits of it goes well is told by that. `undo` undoes it.
+    pub(super) fn say_at_seam(&mut self, sql: &'static str, undo: &'static str) {
+        self.waiting.push(Step::Say(sql));
+        self.seam = Some(Seam { at: self.waiting.len(), undo });
+    }
+
+    /// Says what waits, where an operation has ended in it.
+    pub(super) fn close_seam(&mut self) -> Result<()> {
+        if self.seam.is_some() { self.exchange(Vec::new()).map(drop) } else { Ok(()) }
+    }
+
+    /// Why the operation before was undone after it had ended, if it was.
+    pub(super) fn take_undone(&mut self) -> Option<Error> {
+        self.undone.take()
     }
 
     /// Says this alone, whatever else was to be said and however long the work has taken.
@@ -204,11 +258,20 @@ impl Connection {
     /// Says what waits, and then all of this, at once; what was answered to the latter.
     fn exchange(&mut self, steps: Vec<Step<'_>>) -> Result<Vec<Told>> {
         self.assert_awaited()?;
+        self.forget_foreseen();
         let before = self.waiting.len();
         self.exchanges += 1;
         let mut all: Vec<Step<'_>> = mem::take(&mut self.waiting);
         all.extend(steps);
-        let told = self.heard(&all).map(|mut told| told.split_off(before));
+        let told = match (self.heard(&all), self.seam.take()) {
+            (Err(stopped), Some(Seam { at, undo })) if stopped.at.is_some_and(|stopped_at| stopped_at < at) => {
+                self.undone = Some(stopped.why);
+                let is_undone = self.link.run(Instant::now() + ANSWER_LIMIT, undo).map_err(|why| Stopped { at: None, why: why.into() });
+                is_undone.and_then(|()| self.heard(&all[at..])).map(|mut told| told.split_off(before - at))
+            }
+            (told, _) => told.map(|mut told| told.split_off(before)),
+        };
+        let told = told.map_err(|stopped| stopped.why);
         if let Err(error) = &told {
             self.failed.get_or_insert_with(|| error.clone());
         }
@@ -217,22 +280,22 @@ impl Connection {
 
     /// What is answered to all of this. Where nobody has been heard on the connection yet, and it turns out to be dead, or to
     /// lead to a server that takes no writes, it is said again on another.
-    fn heard(&mut self, steps: &[Step<'_>]) -> Result<Vec<Told>> {
+    fn heard(&mut self, steps: &[Step<'_>]) -> Result<Vec<Told>, Stopped<Error>> {
         loop {
             let is_first = !self.is_heard;
-            let answer = self.said(steps).map_err(|failure| self.pooling.judged(failure));
-            let is_demoted = self.pooling.is_demoted(&self.link) || matches!(answer, Err(Failure::Demoted));
+            let answer = self.said(steps).map_err(|Stopped { at, why }| Stopped { at, why: self.pooling.judged(why) });
+            let is_demoted = self.pooling.is_demoted(&self.link) || matches!(answer, Err(Stopped { why: Failure::Demoted, .. }));
             if !is_first || (self.is_heard && !is_demoted) {
-                return answer.map_err(Error::from);
+                return answer.map_err(Stopped::told);
             }
             let cause = match answer {
                 // What was committed is not said again, nor what may have been.
-                answer if steps.iter().any(|step| matches!(step, Step::Say(COMMIT))) => return answer.map_err(Error::from),
-                Err(failure) if !self.link.is_lost() && !matches!(failure, Failure::Demoted) => return Err(failure.into()),
-                Err(failure) if !is_demoted => failure.to_string(),
+                answer if steps.iter().any(|step| matches!(step, Step::Say(COMMIT))) => return answer.map_err(Stopped::told),
+                Err(stopped) if !self.link.is_lost() && !matches!(stopped.why, Failure::Demoted) => return Err(stopped.told()),
+                Err(stopped) if !is_demoted => stopped.why.to_string(),
                 _ => Failure::Demoted.to_string(),
             };
-            self.replace(&cause)?;
+            self.replace(&cause).map_err(|why| Stopped { at: None, why })?;
         }
     }
 
@@ -251,41 +314,53 @@ impl Connection {
     }
 
     /// Says all of this at once, each when the one before it is on its way, and hears the answers.
-    fn said(&mut self, steps: &[Step<'_>]) -> Result<Vec<Told>, Failure> {
+    fn said(&mut self, steps: &[Step<'_>]) -> Result<Vec<Told>, Stopped<Failure>> {
         let mut ready = Vec::with_capacity(steps.len());
-        for step in steps {
-            ready.push(self.prepare_step(step)?);
+        for (at, step) in steps.iter().enumerate() {
+            ready.push(self.prepare_step(step).map_err(|why| Stopped { at: Some(at), why })?);
         }
         let now = Instant::now();
         let (first_until, until) = (now + self.answer_limit(), now + ANSWER_LIMIT);
         let is_heard = &mut self.is_heard;
-        self.link.ask(until, async |client| {
+        let mut stopped = None;
+        let said = self.link.ask(until, async |client| {
             let client = &*client;
             let mut asked: Vec<Asked<'_>> = ready.iter().map(|ready| ready.ask(client)).collect();
             let mut told: Vec<Option<Told>> = asked.iter().map(|_| None).collect();
+            let mut failed = None;
             let mut hear = async |count: usize| {
                 poll_fn(|context| {
-                    // All of them each time: polling one for the first time sends it.
-                    for (asked, told) in asked.iter_mut().zip(&mut told).filter(|(_, told)| told.is_none()) {
-                        if let Poll::Ready(answer) = asked.as_mut().poll(context) {
+                    // All of them each time: polling one for the first time sends it. What comes after one that has failed is not sent,
+                    // or has failed for that reason; what came before it tells first.
+                    let first = stopped.unwrap_or(usize::MAX);
+                    for (at, (asked, told)) in asked.iter_mut().zip(&mut told).enumerate().take(first) {
+                        if told.is_none()
+                            && let Poll::Ready(answer) = asked.as_mut().poll(context)
+                        {
                             match answer {
                                 Ok(answer) => *told = Some(answer),
-                                Err(error) => return Poll::Ready(Err(error)),
+                                Err(error) => {
+                                    (stopped, failed) = (Some(at), Some(error));
+                                    break;
+                                }
                             }
                         }
                     }
-                    if told.iter().take(count).all(Option::is_some) { Poll::Ready(Ok(())) } else { Poll::Pending }
+                    let wanted = stopped.map_or(count, |stopped| stopped.min(count));
+                    if told.iter().take(wanted).all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
                 })
-                .await
+                .await;
+                failed.take().map_or(Ok(()), |error| Err(Failure::Told(error)))
             };
             match timeout_at(first_until, hear(1)).await {
-                Ok(heard) => heard.map_err(Failure::Told)?,
+                Ok(heard) => heard?,
                 Err(_) => return Err(Failure::Silence),
             }
             *is_heard = true;
-            hear(usize::MAX).await.map_err(Failure::Told)?;
+            hear(usize::MAX).await?;
             Ok(told.into_iter().flatten().collect())
-        })
+        });
+        said.map_err(|why| Stopped { at: stopped, why })
     }
 
     fn prepare_step<'s>(&mut self, step: &'s Step<'_>) -> Result<Ready<'s>, Failure> {
@@ -318,8 +393,37 @@ impl Connection {
     }
 
     pub(crate) fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
+        if let Some(told) = self.foretold(statement, params)? {
+            return Ok(told);
+        }
         let told = self.exchange(vec![Step::Rows(statement, Cow::Borrowed(params))])?;
         Ok(told.into_iter().flat_map(Told::into_rows).collect())
+    }
+
+    /// Notes what is asked next, in this order, if nothing is done in between: it is all asked once the first of it is.
+    pub(crate) fn foresee(&mut self, asks: Vec<Ask>) {
+        self.forget_foreseen();
+        self.foreseen = asks.into();
+    }
+
+    /// What is told of something foreseen, if that is what is asked.
+    fn foretold(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Option<Vec<Row>>> {
+        if self.foreseen.front().is_none_or(|ask| !ask.is(statement, params)) {
+            return Ok(None);
+        }
+        if self.foretold.is_empty() {
+            let asks = mem::take(&mut self.foreseen);
+            let told = self.exchange(asks.iter().map(|ask| Step::Rows(ask.statement, Cow::Borrowed(&ask.params))).collect())?;
+            (self.foretold, self.foreseen) = (told.into_iter().map(|told| told.into_rows().collect()).collect(), asks);
+        }
+        self.assert_awaited()?;
+        self.foreseen.pop_front();
+        Ok(self.foretold.pop_front())
+    }
+
+    fn forget_foreseen(&mut self) {
+        self.foreseen.clear();
+        self.foretold.clear();
     }
 
     pub(crate) fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
@@ -330,6 +434,7 @@ impl Connection {
     /// [`Connection::execute`] along with the next statement; what is wrong with it is told by that, or at the end.
     pub(crate) fn execute_along(&mut self, statement: &'static Statement, params: Vec<Value>) -> Result<()> {
         self.assert_awaited()?;
+        self.forget_foreseen();
         self.waiting.push(Step::Change(statement, Cow::Owned(params)));
         Ok(())
     }
@@ -358,16 +463,18 @@ impl Connection {
     }
 
     pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
-        self.rows(&TRY_LOCK, &[key.into()])?.first().map_or(Ok(false), |row| row.get(0))
+        let Ask { statement, params } = Ask::lock(key);
+        self.rows(statement, &params)?.first().map_or(Ok(false), |row| row.get(0))
     }
 
     /// Takes a lock of the transaction's, and asks something of the state in which it has it.
     pub(crate) fn rows_under_lock(&mut self, key: i64, statement: &'static Statement, params: &[Value]) -> Result<Option<Vec<Row>>> {
-        let key = [Value::Integer(key)];
-        let steps = vec![Step::Rows(&TRY_LOCK, Cow::Borrowed(&key)), Step::Rows(statement, Cow::Borrowed(params))];
-        let mut told = self.exchange(steps)?.into_iter().map(|told| told.into_rows().collect::<Vec<_>>());
-        let is_locked: bool = told.next().iter().flatten().next().map_or(Ok(false), |row| row.get(0))?;
-        Ok(told.next().filter(|_| is_locked))
+        let lock = Ask::lock(key);
+        if self.foreseen.front().is_none_or(|ask| !ask.is(lock.statement, &lock.params)) {
+            self.foresee(vec![lock, Ask::rows(statement, params.to_vec())]);
+        }
+        let is_locked = self.try_lock(key)?;
+        self.rows(statement, params).map(|rows| Some(rows).filter(|_| is_locked))
     }
 
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {

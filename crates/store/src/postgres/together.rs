@@ -153,7 +153,19 @@ impl Batch {
     /// Runs an operation; where the conversation was before it.
     fn run(&mut self, write: Write) -> ((u64, usize), Ran) {
         self.connection.until = self.connection.until.min(write.until);
-        (self.connection.place(), (write.run)(Ok(&mut self.connection)))
+        self.connection.is_followed = !self.done.is_empty();
+        let place = self.connection.place();
+        let ran = (write.run)(Ok(&mut self.connection));
+        self.note_undone();
+        (place, ran)
+    }
+
+    /// Notes that the operation before was undone as it ended, if it was.
+    fn note_undone(&mut self) {
+        if let Some(error) = self.connection.take_undone() {
+            let undone = self.done.pop();
+            self.failed.extend(undone.map(|answer| Box::new(move || answer(Err(error))) as Box<dyn FnOnce() + Send>));
+        }
     }
 
     /// Keeps what an operation has done, or undoes it. Where no other goes on, what it has left to be said waits for the commit.
@@ -166,16 +178,17 @@ impl Batch {
                 self.undo(place, goes_on)
             }
             Ran::Done(answer) if goes_on || !self.done.is_empty() => {
-                match self.connection.say(if self.done.is_empty() { FOLLOW } else { FOLLOW_ON }) {
-                    Ok(()) => {
-                        self.done.push(answer);
-                        Ok(())
-                    }
-                    Err(error) => {
-                        self.failed.push(Box::new(move || answer(Err(error))));
-                        self.undo(place, goes_on)
-                    }
+                // It has said nothing but what goes along, and so was not told of the one before it.
+                let closed = self.connection.close_seam();
+                self.note_undone();
+                if let Err(error) = closed {
+                    self.failed.push(Box::new(move || answer(Err(error))));
+                    return self.undo(place, goes_on);
                 }
+                let (follow, undo) = if self.done.is_empty() { (FOLLOW, self.connection.pooling.begin_anew()) } else { (FOLLOW_ON, UNDO) };
+                self.connection.say_at_seam(follow, undo);
+                self.done.push(answer);
+                Ok(())
             }
             Ran::Done(answer) => {
                 self.done.push(answer);
@@ -198,6 +211,8 @@ impl Batch {
 
     /// Ends the transaction: whether the connection is outside of one, and what came of what has succeeded.
     fn end(&mut self, outcome: Result<()>) -> (bool, Result<()>) {
+        let outcome = outcome.and_then(|()| self.connection.close_seam());
+        self.note_undone();
         let connection = &mut self.connection;
         let outcome = outcome.and_then(|()| connection.assert_awaited());
         if outcome.is_err() || self.done.is_empty() {
