@@ -58,6 +58,8 @@ store::statements! {
     /// A member and their organization, by the member's id.
     MEMBER_BY_ID = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision from member m
         join organization o on o.id = m.organization_id where m.organization_id = ?1 and m.id = ?2 and o.erased_at is null";
+    /// The states that organizations are in.
+    REVISIONS = "select id, revision, stream_revision from organization where id = any(?1) and erased_at is null";
     /// An API key.
     KEY = "select doc from api_key where organization_id = ?1 and id = ?2";
     /// A member.
@@ -341,6 +343,12 @@ pub fn find_all(tx: &mut Transaction<'_>, shown: &[Shown], now: Timestamp) -> Re
     look(tx, (&KEYS_BY_REPLACED_HASH, 6), &others, &mut found, |row| api_key(row, now, row.get(7)?))?;
     look(tx, (&TOKENS_BY_HASH, 8), &tokens, &mut found, |row| connection(slice::from_ref(row), now))?;
     Ok(shown.iter().filter_map(|shown| Some((*shown, found.get(&shown.hash)?.clone()?))).collect())
+}
+
+/// The states that organizations are in, without those that are erased.
+pub fn revisions_of(tx: &mut Transaction<'_>, organizations: Vec<Uuid>) -> Result<HashMap<Uuid, Revisions>> {
+    let rows = tx.rows(&REVISIONS, &[organizations.into()])?;
+    rows.iter().map(|row| Ok((row.get(0)?, Revisions { configuration: row.get(1)?, stream: row.get(2)? }))).collect()
 }
 
 /// What is shown, each with the organization whose it says that it is, or else is found to be; without those that are nobody's.

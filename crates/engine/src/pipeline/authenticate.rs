@@ -1,11 +1,12 @@
 //! From the credential of a request to its caller.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use jiff::Timestamp;
+use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use store::{Ask, Gather, Store, Transaction};
 use subtle::{Choice, ConstantTimeEq};
@@ -91,6 +92,36 @@ pub(crate) async fn at_tools(service: &Arc<Service>, headers: &HeaderMap) -> Res
 /// What somebody shows of who they are, as it is looked up.
 type Token = Presented<Shown, String>;
 
+/// API keys remembered at once.
+const KEYS: usize = 4_096;
+
+/// The API keys that came before, as they were in a state of their organization: nothing is done to one but in a write of that
+/// organization, which leaves it in another state.
+struct Keys(Cache<Shown, Arc<Identified>>);
+
+impl Keys {
+    /// Who comes with these tokens.
+    fn find(&self, tx: &mut Transaction<'_>, shown: Vec<Shown>, now: Timestamp) -> Result<HashMap<Shown, Arc<Identified>>> {
+        let mut found: HashMap<_, _> = shown.iter().filter_map(|token| Some((*token, self.0.get(token)?))).collect();
+        if !found.is_empty() {
+            let organizations: BTreeSet<Uuid> = found.values().map(|identified| identified.organization.id).collect();
+            let states = access::revisions_of(tx, Vec::from_iter(organizations))?;
+            found.retain(|_, identified| states.get(&identified.organization.id) == Some(&identified.revisions));
+        }
+        let others: Vec<_> = shown.into_iter().filter(|token| !found.contains_key(token)).collect();
+        if !others.is_empty() {
+            for (token, identified) in access::find_all(tx, &others, now)? {
+                let identified = Arc::new(identified);
+                if matches!(identified.access.credential, Credential::ApiKey(_)) {
+                    self.0.insert(token, identified.clone());
+                }
+                found.insert(token, identified);
+            }
+        }
+        Ok(found)
+    }
+}
+
 /// Who callers are on a database that others write to: those who ask at once are looked up together.
 pub struct Callers(Gather<Token, Arc<Identified>, Error>);
 
@@ -98,7 +129,7 @@ impl Callers {
     /// The callers that a store knows.
     #[must_use]
     pub fn of(app: &'static App, store: &Store, clock: &Clock) -> Self {
-        let clock = clock.clone();
+        let (clock, keys) = (clock.clone(), Keys(Cache::new(KEYS)));
         Self(Gather::new(store.clone(), move |tx, tokens: &[Token]| {
             let (mut shown, mut links) = (Vec::new(), Vec::new());
             for token in tokens {
@@ -109,8 +140,8 @@ impl Callers {
             }
             let mut found = HashMap::new();
             if !shown.is_empty() {
-                let bearers = access::find_all(tx, &shown, clock.now())?;
-                found.extend(bearers.into_iter().map(|(token, identified)| (Token::Bearer(token), Arc::new(identified))));
+                let bearers = keys.find(tx, shown, clock.now())?;
+                found.extend(bearers.into_iter().map(|(token, identified)| (Token::Bearer(token), identified)));
             }
             if !links.is_empty() {
                 let guests = (app.about.link.find)(tx, links)?;
