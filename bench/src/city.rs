@@ -66,7 +66,7 @@ pub const TAG: Kind = Kind("tag", 3);
 const PAYMENT_ACCOUNT: Kind = Kind("payment_account", 4);
 const CHECK_ACCOUNT: Kind = Kind("background_check_account", 5);
 const FEE: Kind = Kind("fee_product", 6);
-const RESERVATION: Kind = Kind("reservation", 7);
+pub const RESERVATION: Kind = Kind("reservation", 7);
 const PORTAL: Kind = Kind("portal_settings", 8);
 const STEP: Kind = Kind("precheck_step", 9);
 

@@ -22,6 +22,7 @@ mod receiver;
 mod rows;
 mod server;
 mod setup;
+mod stays;
 mod webhooks;
 
 use std::error::Error;
@@ -70,6 +71,7 @@ enum Group {
     Writes,
     City,
     Growth,
+    Stays,
     Postgres,
     Webhooks,
 }
@@ -151,6 +153,12 @@ async fn measure(cli: &Cli) -> anyhow::Result<String> {
     if is_wanted(Group::Growth) {
         curves = bench.growth().await?;
         lines.extend(curves.iter().map(Curve::line));
+    }
+    if is_wanted(Group::Stays) {
+        lines.extend(bench.stays(None).await?);
+        if let Some(url) = &cli.postgres {
+            lines.extend(bench.stays(Some(url)).await?);
+        }
     }
     if let Some(file) = &cli.plot {
         std::fs::write(file, growth::plot(&curves)).with_context(|| file.display().to_string())?;

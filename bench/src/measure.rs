@@ -50,13 +50,15 @@ pub struct Plan {
     pub length: Duration,
     warm_up: Duration,
     starts: usize,
+    is_short: bool,
 }
 
 impl Plan {
     /// Long enough to trust.
-    pub const FULL: Self = Self { rounds: 3, length: Duration::from_secs(4), warm_up: Duration::from_secs(2), starts: 10 };
+    pub const FULL: Self = Self { rounds: 3, length: Duration::from_secs(4), warm_up: Duration::from_secs(2), starts: 10, is_short: false };
     /// Long enough to see that it runs.
-    pub const QUICK: Self = Self { rounds: 3, length: Duration::from_secs(1), warm_up: Duration::from_millis(500), starts: 10 };
+    pub const QUICK: Self =
+        Self { rounds: 3, length: Duration::from_secs(1), warm_up: Duration::from_millis(500), starts: 10, is_short: true };
 }
 
 impl Display for Plan {
@@ -99,6 +101,11 @@ impl Compared {
 }
 
 impl Bench {
+    /// Whether it is to be seen that it runs, and no more.
+    pub const fn is_short(&self) -> bool {
+        self.plan.is_short
+    }
+
     pub fn vestibule(&self) -> anyhow::Result<Server> {
         Server::vestibule(&self.binary, &self.scratch)
     }
