@@ -214,12 +214,8 @@ fn uploads(given: Option<&str>, database_url: &str) -> Result<Option<Files>, Str
 
 /// Opens the database, bringing it to this version first; where a pooler stands in the way of that, it may be refused.
 async fn open(url: &str, options: store::Options) -> Result<store::Store, String> {
-    let url = url.to_owned();
-    let open = move || {
-        let store = store::Store::open_with(&url, &crate::migrations(), &options)?;
-        store::assert_whole(&url, &crate::SPREAD)?;
-        Ok::<_, store::Error>(store)
-    };
+    let (url, options) = (url.to_owned(), store::Options { spread: Some(&crate::SPREAD), ..options });
+    let open = move || store::Store::open_with(&url, &crate::migrations(), &options);
     let opened = tokio::task::spawn_blocking(open).await;
     let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     records::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;
