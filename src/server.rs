@@ -59,6 +59,8 @@ pub struct Server {
     stop: DropGuard,
     accepting: JoinHandle<()>,
     background: Vec<JoinHandle<()>>,
+    /// Who tells what all of that has gone through, and so ends after it.
+    traces: Option<(DropGuard, JoinHandle<()>)>,
 }
 
 impl Server {
@@ -142,9 +144,11 @@ impl Server {
             begin(&service, "uploads", stop.token(), move |stop| guest::keep_files(keeper.clone(), stop)),
             begin(&service, "timers", stop.token(), move |stop| timekeeper.clone().run(stop)),
         ];
-        if flags.otlp_endpoint.is_some() {
-            background.push(begin(&service, "traces", stop.token(), traces::keep));
-        }
+        let traces = flags.otlp_endpoint.is_some().then(|| {
+            let stop = CancellationToken::new().drop_guard();
+            let task = begin(&service, "traces", stop.token(), traces::keep);
+            (stop, task)
+        });
         if let Some(translator) = translator {
             background.push(begin(&service, "translations", stop.token(), move |stop| translator.clone().run(stop)));
         }
@@ -156,7 +160,7 @@ impl Server {
         }
         let interface = surface::router(&service, metrics, &flags.cors_origin, crate::app::routes(&service))?;
         let accepting = tokio::spawn(accept(listener, tls.clone(), interface, limits, service.unsent.clone(), stop.token().clone()));
-        Ok(Self { address, tls, service, means, stop, accepting, background })
+        Ok(Self { address, tls, service, means, stop, accepting, background, traces })
     }
 
     /// Where it listens, as a URL.
@@ -189,6 +193,10 @@ impl Server {
         };
         if tokio::time::timeout(DRAIN_DEADLINE, all).await.is_err() {
             tracing::warn!("what was in flight did not finish in time");
+        }
+        if let Some((stop, task)) = self.traces {
+            drop(stop);
+            let _ = task.await;
         }
         let store = self.service.store.clone();
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || store.settle()).await {
