@@ -59,6 +59,8 @@ pub struct Server {
     stop: DropGuard,
     accepting: JoinHandle<()>,
     background: Vec<JoinHandle<()>>,
+    /// Who tells what all of that has gone through, and so ends after it.
+    traces: Option<(DropGuard, JoinHandle<()>)>,
 }
 
 impl Server {
@@ -142,9 +144,11 @@ impl Server {
             begin(&service, "uploads", stop.token(), move |stop| guest::keep_files(keeper.clone(), stop)),
             begin(&service, "timers", stop.token(), move |stop| timekeeper.clone().run(stop)),
         ];
-        if flags.otlp_endpoint.is_some() {
-            background.push(begin(&service, "traces", stop.token(), traces::keep));
-        }
+        let traces = flags.otlp_endpoint.is_some().then(|| {
+            let stop = CancellationToken::new().drop_guard();
+            let task = begin(&service, "traces", stop.token(), traces::keep);
+            (stop, task)
+        });
         if let Some(translator) = translator {
             background.push(begin(&service, "translations", stop.token(), move |stop| translator.clone().run(stop)));
         }
@@ -156,7 +160,7 @@ impl Server {
         }
         let interface = surface::router(&service, metrics, &flags.cors_origin, crate::app::routes(&service))?;
         let accepting = tokio::spawn(accept(listener, tls.clone(), interface, limits, service.unsent.clone(), stop.token().clone()));
-        Ok(Self { address, tls, service, means, stop, accepting, background })
+        Ok(Self { address, tls, service, means, stop, accepting, background, traces })
     }
 
     /// Where it listens, as a URL.
@@ -190,6 +194,10 @@ impl Server {
         if tokio::time::timeout(DRAIN_DEADLINE, all).await.is_err() {
             tracing::warn!("what was in flight did not finish in time");
         }
+        if let Some((stop, task)) = self.traces {
+            drop(stop);
+            let _ = task.await;
+        }
         let store = self.service.store.clone();
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || store.settle()).await {
             tracing::warn!(%error, "the write-ahead log stays beside the database");
@@ -214,12 +222,8 @@ fn uploads(given: Option<&str>, database_url: &str) -> Result<Option<Files>, Str
 
 /// Opens the database, bringing it to this version first; where a pooler stands in the way of that, it may be refused.
 async fn open(url: &str, options: store::Options) -> Result<store::Store, String> {
-    let url = url.to_owned();
-    let open = move || {
-        let store = store::Store::open_with(&url, &crate::migrations(), &options)?;
-        store::assert_whole(&url, &crate::SPREAD)?;
-        Ok::<_, store::Error>(store)
-    };
+    let (url, options) = (url.to_owned(), store::Options { spread: Some(&crate::SPREAD), ..options });
+    let open = move || store::Store::open_with(&url, &crate::migrations(), &options);
     let opened = tokio::task::spawn_blocking(open).await;
     let store = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     records::fill(&store).await.map_err(|error| error.cause().unwrap_or_default().to_owned())?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::json;
 
-use crate::city::{self, Kind, PROPERTY, Page, length};
+use crate::city::{self, Kind, PROPERTY, Page, RESERVATION, length};
 use crate::client::{Client, PORTALS, PRECHECK_STEPS};
 use crate::measure::Bench;
 use crate::report::{Line, figure, median};
@@ -25,7 +25,6 @@ const UNMOVED: f64 = 1.5;
 /// Creations that are timed, one after another.
 const CREATED: usize = 100;
 
-const RESERVATION: Kind = Kind("reservation", 7);
 const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 
 /// What one request costs at each size, in milliseconds.

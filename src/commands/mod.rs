@@ -43,7 +43,7 @@ async fn serve(flags: ServeFlags) -> Result<(), String> {
 async fn migrate(MigrateFlags { database, citus }: MigrateFlags) -> Result<(), String> {
     let _claim = claim(&database)?;
     if citus {
-        let url = database.url()?;
+        let url = database.options()?.direct.map_or_else(|| database.url(), Ok)?;
         let spread = tokio::task::spawn_blocking(move || store::distribute(&url, &crate::migrations(), &crate::SPREAD)).await;
         let tables = spread.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         print(&format!("spread {tables} tables\n"))?;

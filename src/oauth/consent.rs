@@ -6,7 +6,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
-use engine::access::{Member, Permission, Resource};
+use engine::access::{Permission, Resource};
 use engine::audit::{self, Actor, Change, Entry, Target};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
@@ -30,8 +30,6 @@ use crate::people::{self, Frame, SignedIn};
 store::statements! {
     /// Some properties.
     PROPERTIES = "select doc from record where organization_id = ?1 and kind = 'property' and id = any(?2) order by created_at, id limit ?3";
-    /// A member.
-    MEMBER = "select doc from member where organization_id = ?1 and id = ?2";
 }
 
 /// Properties that are named; the others are counted.
@@ -192,11 +190,10 @@ async fn approve(visit: &Visit, way: &Way, asked: Asked, signed_in: &SignedIn) -
     let client = json!({ "oauthAppId": way.client.id.to_string(), "name": way.client.name() });
     let (app, member_id, redirect_uri): (Uuid, Uuid, String) = (way.client.app, signed_in.member_id, way.redirect_uri.clone());
     grant::within(service, signed_in.organization.id, move |context| {
-        let Some(row) = context.row(&MEMBER, values![member_id])? else { return Ok(Approved::ByNobody) };
+        let Some(member) = context.member(member_id)? else { return Ok(Approved::ByNobody) };
         if !Client::hold(context, app)? {
             return Ok(Approved::ForNobody);
         }
-        let Json(member): Json<Member> = row.get(0)?;
         let given = asked.scopes.held(&member.permissions);
         if given.is_empty() {
             return Ok(Approved::Nothing);

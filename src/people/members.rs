@@ -19,8 +19,6 @@ store::statements! {
     /// The members of a mail address in lower case, with their organizations.
     BY_EMAIL = "select m.id, m.doc, o.id, o.doc from member m join organization o on o.id = m.organization_id
         where m.email_key = ?1 and o.erased_at is null order by o.id, m.id limit ?2";
-    /// A member.
-    MEMBER = "select doc from member where organization_id = ?1 and id = ?2";
 }
 
 /// The most memberships that somebody chooses from.
@@ -43,12 +41,6 @@ impl Membership {
         let (Json(member), Json::<Settings>(settings)) = (row.get(1)?, row.get(3)?);
         Ok(Self { organization: Organization { id: row.get(2)?, settings }, member_id: row.get(0)?, member })
     }
-}
-
-/// A member as they are now.
-pub(super) fn found(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Member>> {
-    let row = context.row(&MEMBER, values![id])?;
-    Ok(row.map(|row| row.get(0)).transpose()?.map(|Json(member)| member))
 }
 
 /// Where somebody may be signed in, by a mail address that is theirs, whichever way its letters are written.
@@ -87,7 +79,7 @@ pub(super) async fn enter(service: &Service, one: &Membership, replaced: Option<
         }
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);
-        let now = found(&mut context, member)?.ok_or(Refusal::NoMember)?;
+        let now = context.member(member)?.ok_or(Refusal::NoMember)?;
         if let Some(barred) = standing::barred(&now, &context.organization.settings) {
             return Err(Refusal::Barred(barred, Some(organization)));
         }

@@ -19,7 +19,6 @@ use serde_json::json;
 use store::{Json, Transaction, Value};
 use uuid::Uuid;
 
-use super::members;
 use super::place::{SIGN_IN, with_ticket};
 use super::refusal::Refusal;
 use super::return_path;
@@ -103,7 +102,7 @@ fn issue(input: &CreateSignInLink) -> Option<Issue> {
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreateSignInLink) -> Result<SignInLink> {
-    let member = members::found(context, input.member_id)?.ok_or_else(|| Error::not_found("Member"))?;
+    let member = context.member(input.member_id)?.ok_or_else(|| Error::not_found("Member"))?;
     if !member.is_active {
         return Err(Error::conflict("The member is not active."));
     }

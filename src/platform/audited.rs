@@ -1,6 +1,6 @@
 //! What the audit log tells of organizations, their keys and their members.
 
-use engine::access::{ApiKey, Member};
+use engine::access::ApiKey;
 use engine::audit::{Target, Thing, id};
 use engine::context::Context;
 use engine::error::Result;
@@ -11,8 +11,6 @@ use store::Json;
 store::statements! {
     /// An API key, and the hash of its token.
     KEY = "select doc, token_hash from api_key where organization_id = ?1 and id = ?2";
-    /// A member.
-    MEMBER = "select doc from member where organization_id = ?1 and id = ?2";
 }
 
 /// An API key.
@@ -26,8 +24,7 @@ pub(super) fn api_key(context: &mut Context<'_, '_>, input: &Value) -> Result<Op
 /// A member.
 pub(super) fn member(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
     let Some(id) = id(input, "memberId") else { return Ok(None) };
-    let Some(row) = context.row(&MEMBER, values![id])? else { return Ok(None) };
-    let Json(member): Json<Member> = row.get(0)?;
+    let Some(member) = context.member(id)? else { return Ok(None) };
     Thing::new("member", Some(id), Some(member.name.clone())).showing(&member).map(Some)
 }
 

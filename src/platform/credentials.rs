@@ -131,7 +131,7 @@ pub(super) struct ApiKeyView {
     #[serde(flatten)]
     key: ApiKey,
     created_at: Moment,
-    /// Shown once, when it is made.
+    /// Shown once, when it is made. Null where the answer is given again under an `Idempotency-Key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }

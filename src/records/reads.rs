@@ -330,7 +330,10 @@ fn all(declaration: Declaration, kind: Kind) -> Operation {
 }
 
 fn one(declaration: Declaration, kind: Kind) -> Operation {
-    declaration.run(move |context, input: ById| stored::get_record(context, kind, input.id)).answering(move || schema(kind.view_schema()))
+    declaration
+        .may_lag()
+        .run(move |context, input: ById| stored::get_record(context, kind, input.id))
+        .answering(move || schema(kind.view_schema()))
 }
 
 /// A list is made of nothing but its records.

@@ -72,7 +72,13 @@ async fn http2(app: &App, window: u32) -> (SendRequest<Bytes>, tokio::task::Join
 
 /// Asks, and hears the headers of the answer.
 async fn ask(send: &mut SendRequest<Bytes>, path: &str, token: &str) -> h2::RecvStream {
-    let request = Request::get(format!("http://x{path}")).header("authorization", format!("Bearer {token}")).body(()).unwrap();
+    ask_for(send, path, token, "identity").await
+}
+
+/// The same, for an answer in a coding.
+async fn ask_for(send: &mut SendRequest<Bytes>, path: &str, token: &str, coding: &str) -> h2::RecvStream {
+    let request = Request::get(format!("http://x{path}")).header("authorization", format!("Bearer {token}"));
+    let request = request.header("accept-encoding", coding).body(()).unwrap();
     *send = send.clone().ready().await.unwrap();
     let (answer, _) = send.send_request(request, true).unwrap();
     let answer = timeout(SOON, answer).await.unwrap().unwrap();
@@ -238,6 +244,35 @@ async fn what_waits_to_be_sent_has_a_bound() {
     for _ in 0..3 {
         app.api(&token).get("/payment-accounts").await.data();
     }
+}
+
+/// It is compressed as it is sent, so all that it is made of waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_compressed_on_its_way_counts_as_what_it_is_made_of() {
+    let limits = Limits { unsent: 200_000, room: MOMENT, hurried_headway: SOON * 6, ..Limits::default() };
+    let app = App::on_sqlite_within(&[], limits).await;
+    let token = long_list(&app).await;
+    let (mut send, _connection) = http2(&app, 1_000).await;
+    let stuck = ask_for(&mut send, LONG_LIST, &token, "br").await;
+    assert!(app.server.service.unsent.held() > 300_000);
+    app.api(&token).get("/portals").await.error(503);
+    // One that finds no room when it is there is not given, either.
+    let (mut other, _connection) = http2(&app, 1_000).await;
+    let asked = ["/api/v1/payment-accounts?n=1", "/api/v1/payment-accounts?n=2", "/api/v1/payment-accounts?n=3"];
+    drop((stuck, send));
+    let start = Instant::now();
+    while app.server.service.unsent.held() > 0 {
+        assert!(start.elapsed() < SOON);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let mut answers = Vec::new();
+    for path in asked {
+        let request = Request::get(format!("http://x{path}")).header("authorization", format!("Bearer {token}"));
+        other = other.ready().await.unwrap();
+        answers.push(other.send_request(request.header("accept-encoding", "br").body(()).unwrap(), true).unwrap().0);
+    }
+    let refused = join_all(answers).await.iter().filter(|answer| answer.as_ref().unwrap().status() == 503).count();
+    assert_eq!(refused, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,6 +26,14 @@ async fn refusal_of(command: &'static str, database_url: &str) -> String {
     said.lines().find(|line| line.starts_with("vestibule: ")).unwrap_or_else(|| panic!("{said}")).to_owned()
 }
 
+/// What `migrate` says with flags.
+async fn said_with(database_url: &str, flags: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
+    command.args(["migrate", "--database-url", database_url]).args(flags);
+    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+}
+
 async fn admits(database_url: &str) -> bool {
     admits_with(database_url, &[]).await
 }
@@ -130,6 +138,20 @@ async fn nothing_is_migrated_through_a_pooler_that_works_by_transaction() {
         let said = refusal_of("serve", &pooler.database_url).await;
         assert!(said.contains("of a newer version of this program") && said.contains("V999__later"), "{said}");
     }
+}
+
+/// Nor is a database spread through one, which takes as many steps that belong together.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_spread_through_a_pooler_that_works_by_transaction() {
+    let Some(url) = fresh_postgres().await else { return };
+    let Some(pooler) = PgBouncer::before(&url, "pool_mode = transaction") else { return };
+    let said = said_with(&pooler.database_url, &["--citus"]).await;
+    assert!(said.contains("a pooler before it that works by transaction") && said.contains("--database-direct-url"), "{said}");
+    let said = refusal_of("serve", &pooler.database_url).await;
+    assert!(said.contains("of an older version"), "nothing has been migrated: {said}");
+    // Past it, it comes to what is there.
+    let said = said_with(&pooler.database_url, &["--citus", "--database-direct-url", &url]).await;
+    assert!(said.contains("there is no Citus here") || said.contains("spread "), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use engine::access::Permission;
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
@@ -11,7 +12,7 @@ use uuid::Uuid;
 use crate::support::middle_box::MiddleBox;
 use crate::support::node::Node;
 use crate::support::standby::Standby;
-use crate::support::{Api, new_id, postgres};
+use crate::support::{Api, new_id, postgres, reservation};
 
 /// A primary, what follows it, and a node.
 struct Pair {
@@ -25,11 +26,15 @@ struct Pair {
 
 impl Pair {
     async fn start() -> Option<Self> {
+        Self::start_with(&[]).await
+    }
+
+    async fn start_with(flags: &[&str]) -> Option<Self> {
         let primary = tokio::task::spawn_blocking(postgres::fresh_cluster).await.unwrap()?;
         let url = primary.clone();
         let standby = tokio::task::spawn_blocking(move || Standby::of(&url)).await.unwrap();
         let way = MiddleBox::before(&standby.database_url).await;
-        let node = Node::start(&primary, &["--replica-url", &way.database_url]);
+        let node = Node::start(&primary, &[&["--replica-url", &way.database_url], flags].concat());
         let (platform, organization) = (node.platform(), new_id());
         platform.ok(Method::PUT, &format!("/organizations/{organization}"), Some(json!({ "name": "O" }))).await;
         let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
@@ -40,9 +45,15 @@ impl Pair {
 
     /// A tag of this name, which the platform pushes.
     async fn tag(&self, name: &str) {
-        let records = json!({ "records": [{ "kind": "tag", "id": new_id(), "data": { "name": name } }] });
+        self.record("tag", json!({ "name": name })).await;
+    }
+
+    async fn record(&self, kind: &str, data: Value) -> Uuid {
+        let id = new_id();
+        let records = json!({ "records": [{ "kind": kind, "id": id, "data": data }] });
         let synced = self.node.platform().post(&format!("/organizations/{}/sync", self.organization), records).await.data();
         assert_eq!(synced["applied"], 1);
+        id
     }
 
     async fn is_found(&self, name: &str) -> bool {
@@ -94,6 +105,12 @@ async fn a_caller_sees_what_they_have_written() {
     pair.is_answered_by_the_replica("Quick7").await;
     let log = pair.api.get("/audit-log").await.data();
     assert!(log.is_array());
+    let stay = pair.record("reservation", reservation(None)).await;
+    let pair = pair.catches_up().await;
+    pair.is_answered_by_the_replica("Quick7").await;
+    let answered = pair.count("answered").await;
+    assert_eq!(pair.api.get(&format!("/reservations/{stay}")).await.data()["id"], stay.to_string());
+    assert_eq!(pair.count("answered").await, answered + 1, "single records are read there as well");
 
     // One that stands still is not believed.
     let pair = tokio::task::spawn_blocking(move || {
@@ -153,6 +170,30 @@ async fn a_replica_that_does_not_answer_is_done_without() {
     assert!(pair.count("unavailable").await >= 30);
     assert_eq!(pair.count("answered").await, before);
     pair.way.open();
+    pair.is_answered_by_the_replica("Steady").await;
+}
+
+/// A replica that answers, and too slowly, is left alone as one that is silent; meanwhile nobody waits for its only connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_replica_that_is_slow_is_done_without() {
+    let Some(pair) = Pair::start_with(&["--database-connections", "2"]).await else { return };
+    pair.tag("Steady").await;
+    let pair = pair.catches_up().await;
+    pair.is_answered_by_the_replica("Steady").await;
+    pair.way.delay(Duration::from_millis(350));
+    let took = join_all((0..4).map(async |_| {
+        let asked = Instant::now();
+        assert!(pair.is_found("Steady").await);
+        asked.elapsed()
+    }));
+    assert!(took.await.into_iter().min() < Some(Duration::from_millis(400)), "who has no turn at it does not wait for one");
+    let began = Instant::now();
+    for _ in 0..10 {
+        assert!(pair.is_found("Steady").await);
+    }
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert_eq!(pair.node.logged("a replica does not answer"), 1);
+    pair.way.delay(Duration::ZERO);
     pair.is_answered_by_the_replica("Steady").await;
 }
 

@@ -11,7 +11,8 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::node::Node;
 use crate::support::receiver::Receiver;
@@ -112,10 +113,16 @@ async fn is_traced(database_url: &str) {
     assert_eq!(delivery.header("traceparent"), format!("00-{TRACE}-{}-01", webhook["spanId"].as_str().unwrap()));
     assert_eq!(attribute(webhook, "vestibule.event"), &json!({ "stringValue": "reservation.created" }));
 
+    // What the caller does not keep is not kept here, and its webhooks say so of it.
+    let unkept = "c0ffee".repeat(6)[..32].to_owned();
+    let records = json!({ "records": [{ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat_id)) }] });
+    let sync = platform.request(Method::POST, &format!("/organizations/{organization}/sync")).json(&records);
+    Answer::of(sync.header("traceparent", format!("00-{unkept}-{CALLER}-00"))).await.data();
+    assert_eq!(receiver.next().await.header("traceparent"), format!("00-{unkept}-{CALLER}-00"));
+
     // A request that names no trace is one of its own, which is called as it is; what its caller does not keep is not kept here.
     let read = api.get("/portals").await;
     let own = read.body["meta"]["requestId"].as_str().unwrap().replace('-', "");
-    let unkept = "c0ffee".repeat(6)[..32].to_owned();
     let request = api.request(Method::GET, "/portals?limit=3").header("traceparent", format!("00-{unkept}-{CALLER}-00"));
     Answer::of(request).await.data();
     let refused = node.api("none").get("/portals").await;
@@ -150,7 +157,7 @@ async fn nobody_waits_for_a_collector() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let directory = tempfile::tempdir().unwrap();
-    let node = Node::start(&format!("sqlite:{}", directory.path().join("t.db").display()), &["--otlp-endpoint", &endpoint]);
+    let mut node = Node::start(&format!("sqlite:{}", directory.path().join("t.db").display()), &["--otlp-endpoint", &endpoint]);
     let api = node.api(&node.key().await);
     let began = Instant::now();
     let lost = loop {
@@ -167,11 +174,50 @@ async fn nobody_waits_for_a_collector() {
     };
     assert!(lost > 4, "{lost}");
     assert_eq!(node.logged("the collector does not take traces"), 1);
-    // Nor at the end.
+    // Nor at the end, when some are on their way.
+    assert_eq!(api.get("/portals").await.status, 200);
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
     let stopped = Instant::now();
     node.signal("-TERM");
-    while node.text_or_none("/healthz").await.is_some() {
-        assert!(stopped.elapsed() < Duration::from_secs(10));
+    while node.is_running() {
+        assert!(stopped.elapsed() < Duration::from_secs(4));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let told = node.lines("the collector has not taken what was left");
+    let [told] = &told[..] else { panic!("{told:?}") };
+    assert!(serde_json::from_str::<Value>(told).unwrap()["spans_lost"].as_u64() > Some(lost), "{told}");
+}
+
+/// What a request under way goes through after the process was told to stop is told as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_ends_while_the_process_does_is_traced() {
+    let collector = Collector::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", directory.path().join("t.db").display());
+    let mut node = Node::start(&url, &["--otlp-endpoint", &collector.endpoint]);
+    let (token, body) = (node.key().await, r#"{"name":"Casa"}"#);
+    let mut stream = TcpStream::connect(node.base.strip_prefix("http://").unwrap()).await.unwrap();
+    let head = format!(
+        "POST /api/v1/portals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ntraceparent: 00-{TRACE}-{CALLER}-01\r\n\
+         content-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    node.signal("-TERM");
+    // All that has nothing to wait for is over by then.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(node.logged("stopping"), 1);
+    stream.write_all(body.as_bytes()).await.unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 201");
+    drop(stream);
+    let spans = collector.trace(TRACE, |span| span["name"] == "createPortal").await;
+    assert!(!named(&spans, "write to the database").is_empty(), "{spans:?}");
+    let began = Instant::now();
+    while node.is_running() {
+        assert!(began.elapsed() < Duration::from_secs(10));
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

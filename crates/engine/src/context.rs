@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use store::{Ask, Row, Statement, Transaction, Value};
 use uuid::Uuid;
 
-use crate::access::{self, Access, Identified, Organization, Permission, Reach};
+use crate::access::{self, Access, ApiKey, Identified, Member, Organization, Permission, Reach};
 use crate::error::{Error, Result};
 use crate::ids::Ids;
 use crate::kit::{Bell, Kit, Weighed};
@@ -312,6 +312,16 @@ impl<'c, 't> Context<'c, 't> {
     /// What people call the caller: the name of the API key, or of the member whom an app acts for.
     pub fn caller_name(&mut self) -> Result<Option<String>> {
         access::name(self.system.tx, self.organization.id, self.access.credential)
+    }
+
+    /// An API key of the organization.
+    pub fn api_key(&mut self, id: Uuid) -> Result<Option<ApiKey>> {
+        access::key(self.system.tx, self.organization.id, id)
+    }
+
+    /// A member of the organization.
+    pub fn member(&mut self, id: Uuid) -> Result<Option<Member>> {
+        access::member(self.system.tx, self.organization.id, id)
     }
 
     /// What the caller reaches.

@@ -17,9 +17,9 @@ use tracing_subscriber::Registry;
 use tracing_subscriber::registry::LookupSpan as _;
 use uuid::Uuid;
 
+use context::Parent;
 pub use export::{Endpoint, keep, lost};
 pub use layer::Spans;
-use layer::Told;
 pub use store::SPANS;
 
 /// The header that says which trace a request is part of (W3C Trace Context).
@@ -87,14 +87,14 @@ pub fn current() -> Option<String> {
     of(&Span::current())
 }
 
-/// A span, as others are told that are to be part of it. None where nobody has asked for it.
+/// A span, as others are told that are to be part of it: what its caller does not keep, in that caller's words, so that they do not keep
+/// it either. None where nobody has asked for it.
 #[must_use]
 pub fn of(span: &Span) -> Option<String> {
     span.with_subscriber(|(id, dispatch)| {
         let registry = dispatch.downcast_ref::<Registry>()?;
         let span = registry.span(id)?;
-        let extensions = span.extensions();
-        extensions.get::<Told>().map(|told| told.context.to_string())
+        Parent::of(&span.extensions()).map(|parent| parent.to_string())
     })
     .flatten()
 }

@@ -98,6 +98,8 @@ pub struct Options {
     pub direct: Option<String>,
     /// Servers that follow it, for reads that say themselves whether what they find is current.
     pub replicas: Vec<String>,
+    /// How tables are spread where they are: a database of which only some lie so is refused.
+    pub spread: Option<&'static Spread>,
     /// Refuse what cannot be migrated from here. Otherwise it is enough that somebody else has done so.
     pub is_to_migrate: bool,
 }
@@ -306,14 +308,6 @@ pub fn distribute(url: &str, migrations: &Migrations, spread: &Spread) -> Result
     match location(url)? {
         Location::Postgres => postgres::spread::distribute(url, &migrations.postgres, spread),
         Location::Sqlite(_) => Err(Error::Configuration("SQLite is one file; what Citus spreads is a PostgreSQL database".into())),
-    }
-}
-
-/// Refuses a database of which only some tables are spread over several servers. Blocks.
-pub fn assert_whole(url: &str, spread: &Spread) -> Result<()> {
-    match location(url)? {
-        Location::Postgres => postgres::spread::assert_whole(url, spread),
-        Location::Sqlite(_) => Ok(()),
     }
 }
 

@@ -243,7 +243,11 @@ fn bring_up(connector: &Connector, migrations: &refinery_core::Runner, options: 
         None if options.is_to_migrate => return Err(Error::Configuration(migrating::PAST_THE_POOLER.into())),
         None => migrating::assert_done(&mut link, migrations)?,
     }
-    let is_spread = spread::is_spread(&mut link, Instant::now() + WAIT_LIMIT).map_err(unusable)?;
+    let until = Instant::now() + WAIT_LIMIT;
+    let is_spread = spread::is_spread(&mut link, until).map_err(unusable)?;
+    if let Some(spread) = options.spread.filter(|_| is_spread) {
+        spread::assert_whole(&mut link, until, spread)?;
+    }
     link.close();
     if pooling == Pooling::ByTransaction {
         tracing::info!("there is a pooler before the database that works by transaction: statements are sent whole each time");

@@ -52,8 +52,10 @@ struct LastWrite {
 /// A key that was made, or has another token.
 #[derive(Debug, Deserialize)]
 struct Made {
+    id: Uuid,
     name: String,
-    token: String,
+    /// None where the form is sent again.
+    token: Option<String>,
 }
 
 impl Key {
@@ -83,8 +85,8 @@ struct Row {
     last: Option<When>,
     /// What it changed last, and when.
     written: Option<(String, When)>,
-    /// To everything that it did.
-    history: String,
+    /// To everything that it did. The log, and what is known from it, is for whoever reaches every property.
+    history: Option<String>,
     rotate: Option<String>,
     revoke: Option<String>,
 }
@@ -116,7 +118,7 @@ fn row(visit: &Visit, key: Key, are_made_here: bool) -> Row {
         has_expired,
         last: when::maybe(visit, key.last_used_at.as_deref()),
         written: key.last_write.map(|write| (write.operation, when::moment(visit, &write.occurred_at))),
-        history: visit.address_with("/audit", &[("actor", &id)]),
+        history: visit.answers_for_organization().then(|| visit.address_with("/audit", &[("actor", &id)])),
         // An expired key can be replaced and stays expired.
         rotate: way("rotate").filter(|_| !has_expired),
         revoke: way("revoke"),
@@ -201,15 +203,18 @@ pub(super) fn create(visit: &Visit) -> Answering<'_> {
 struct Shown<'v> {
     frame: Frame<'v>,
     name: &'v str,
-    token: &'v str,
+    token: Option<&'v str>,
     way: String,
+    rotate: String,
 }
 
-/// The page that shows a token, which is the answer to the form itself: there is no address at which it can be seen again.
+/// The page that shows a token, which is the answer to the form itself: there is no address at which it can be seen again, and the same
+/// form sent again shows it no more.
 fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
     let words = &visit.words.access;
     let frame = Frame::new(visit, words.token).below(visit, words.access, SCREEN.path).below(visit, words.keys, PATH);
-    reply::of(visit, 200, &Shown { frame, name: &made.name, token: &made.token, way: visit.address(PATH) })
+    let rotate = visit.address(&format!("{PATH}/{}/rotate", made.id));
+    reply::of(visit, 200, &Shown { frame, name: &made.name, token: made.token.as_deref(), way: visit.address(PATH), rotate })
 }
 
 #[derive(Template)]

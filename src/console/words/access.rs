@@ -28,6 +28,7 @@ words! {
         key_may_hint: "At most what you may do yourself.", "Como mucho lo que usted puede hacer.", "Au plus ce que vous pouvez faire vous-même.";
         token: "Token of the key", "Token de la clave", "Jeton de la clé";
         token_once: "Copy it now: it is shown this once. Whoever has it acts as this key.", "Cópielo ahora: solo se muestra esta vez. Quien lo tenga actúa como esta clave.", "Copiez-le maintenant : il n’est montré qu’une fois. Quiconque l’a agit comme cette clé.";
+        token_shown: "The token was shown when this form was sent the first time, and is kept nowhere. If you do not have it, make a new one.", "El token se mostró la primera vez que se envió este formulario y no se guarda en ninguna parte. Si no lo tiene, cree uno nuevo.", "Le jeton a été montré au premier envoi de ce formulaire et n’est conservé nulle part. Si vous ne l’avez pas, créez-en un nouveau.";
         to_keys: "To the API keys", "A las claves de API", "Vers les clés d’API";
         rotate: "New token", "Nuevo token", "Nouveau jeton";
         rotate_about: "The key stays the same, with its subscriptions and limits. Its token of now works until the time is over.", "La clave sigue siendo la misma, con sus suscripciones y límites. El token actual funciona hasta que acabe el plazo.", "La clé reste la même, avec ses abonnements et ses limites. Le jeton actuel fonctionne jusqu’à la fin du délai.";

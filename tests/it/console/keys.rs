@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::{Form, html, marta, member_with, page, plain, portal};
-use crate::support::{App, on_both};
+use crate::people::signed_in;
+use crate::support::{App, new_id, on_both};
 
 const NASTY: &str = "<script>alert(1)</script>";
 
@@ -34,6 +35,14 @@ on_both! {
         let history = plain(keys.split("/console/audit?actor=").nth(1).unwrap().split('"').next().unwrap());
         let log = page(&browser, &format!("/console/audit?actor={history}")).await;
         assert!(log.contains("What one API key or member did") && log.contains("Casa Azul") && !log.contains("signed in"), "{log}");
+
+        // What the log does not tell somebody is not told here.
+        let flat = org.property(None, &[]).await;
+        let listed = org.limited(&[flat]).await.get("/api-keys").await.data()[0].clone();
+        assert_eq!((&listed["name"], &listed["lastWrite"]), (&json!("key"), &Value::Null));
+        let keys = page(&member_with(&org, Permission::VARIANTS, Some(&[flat])).await, "/console/access/keys").await;
+        assert!(keys.contains("Last used") && !keys.contains("updatePortal") && !keys.contains("Last change"), "{keys}");
+        assert!(!keys.contains("/console/audit?actor="), "{keys}");
     }
 
     async fn without_the_flag_nobody_makes_a_key_here(app: App) {
@@ -81,6 +90,35 @@ on_both! {
         assert!(!log.contains("sk_"), "{log}");
     }
 
+    async fn a_token_is_shown_once_and_kept_nowhere(app: App, "--console-keys") {
+        let org = app.org().await;
+        let id = new_id();
+        org.member(id, None, Permission::VARIANTS, true).await;
+        let browser = signed_in(&org, id).await;
+        let new = Form::of(&page(&browser, "/console/access/keys/new").await, "/keys/new").with("name", NASTY).with("permission", "view_tasks");
+        let again = async |form: &Form| {
+            let shown = html(&form.send(&browser).await);
+            assert!(shown.contains("sk_") && !shown.contains("is kept nowhere"), "{shown}");
+            let shown = html(&form.send(&browser).await);
+            assert!(!shown.contains("sk_") && shown.contains("is kept nowhere") && plain(&shown).contains(NASTY), "{shown}");
+            shown
+        };
+        let shown = again(&new).await;
+        let path = format!("/console/access/keys/{}", shown.split("/console/access/keys/").find_map(|rest| rest.split_once("/rotate")).unwrap().0);
+        let rotate = Form::of(&page(&browser, &format!("{path}/rotate")).await, "/rotate").with("hours", "1");
+        again(&rotate).await;
+        let kept = app.query("select body from idempotency_record", Vec::new(), |row| row.get::<String>(0)).await;
+        assert_eq!(kept.len(), 2);
+        assert!(kept.iter().all(|body| body.contains("\"token\":null") && !body.contains("sk_")), "{kept:?}");
+        assert_eq!(app.platform().get(&org.path("/api-keys")).await.data().as_array().unwrap().len(), 1);
+        // Who may make none any more is not told again.
+        let flat = org.property(None, &[]).await;
+        org.member(id, Some(&[flat]), Permission::VARIANTS, true).await;
+        assert_eq!(new.send(&browser).await.status, 404);
+        let refused = rotate.refused(&browser, 403).await;
+        assert!(refused.contains("reach every flat"), "{refused}");
+    }
+
     async fn keys_are_made_by_who_answers_for_the_organization(app: App, "--console-keys") {
         let org = app.org().await;
         let id = org.key_and_id(Permission::VARIANTS).await.1;
@@ -90,7 +128,7 @@ on_both! {
         let few = member_with(&org, &[Permission::ManageOrganization], None).await;
         let rotate = Form::of(&page(&few, &format!("/console/access/keys/{id}/rotate")).await, "/rotate");
         let refused = rotate.refused(&few, 403).await;
-        assert!(refused.contains("at most what you hold"), "{refused}");
+        assert!(refused.contains("a permission that you do not hold"), "{refused}");
         // Neither a key nor an app makes one, whatever they hold.
         let api = org.key().await;
         let ada = crate::support::new_id();

@@ -1,8 +1,9 @@
 //! Something between a server and its PostgreSQL that swallows bytes and acknowledges them, as a firewall does that has lost
 //! its state, or a proxy that hangs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -24,6 +25,8 @@ struct Orders {
     connections: Mutex<Vec<Arc<AtomicBool>>>,
     /// Those that come are such ones, too.
     is_closed: AtomicBool,
+    /// Milliseconds that what the database says takes.
+    delay: AtomicU64,
     /// The connection on which this passes becomes one at its commit.
     marked: Mutex<Option<(Vec<u8>, Around)>>,
 }
@@ -69,6 +72,11 @@ impl MiddleBox {
         self.orders.is_closed.store(false, Ordering::SeqCst);
     }
 
+    /// From now on whatever the database says takes so long.
+    pub fn delay(&self, by: Duration) {
+        self.orders.delay.store(u64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+
     /// Nothing passes any more on the connection of the transaction that mentions `mark`, from its commit on.
     pub fn swallow_commit(&self, mark: &str, around: Around) {
         *self.orders.marked.lock().unwrap() = Some((mark.as_bytes().to_vec(), around));
@@ -84,7 +92,7 @@ async fn carry(client: TcpStream, port: u16, orders: Arc<Orders>) {
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
     tokio::select! {
         () = to_database(from_client, to_server, &is_swallowed, &orders) => {}
-        () = to_service(from_server, to_client, &is_swallowed) => {}
+        () = to_service(from_server, to_client, &is_swallowed, &orders) => {}
     }
 }
 
@@ -111,9 +119,10 @@ async fn to_database(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, is_swallow
     }
 }
 
-async fn to_service(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, is_swallowed: &AtomicBool) {
+async fn to_service(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, is_swallowed: &AtomicBool, orders: &Orders) {
     let mut bytes = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
+        tokio::time::sleep(Duration::from_millis(orders.delay.load(Ordering::SeqCst))).await;
         if !is_swallowed.load(Ordering::SeqCst) && to.write_all(&bytes[..count]).await.is_err() {
             return;
         }

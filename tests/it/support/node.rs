@@ -78,9 +78,9 @@ impl Node {
         self.http.get(format!("{}{path}", self.base)).send().await.unwrap().text().await.unwrap()
     }
 
-    /// The same, where there is an answer.
-    pub async fn text_or_none(&self, path: &str) -> Option<String> {
-        self.http.get(format!("{}{path}", self.base)).send().await.ok()?.text().await.ok()
+    /// Whether it has not ended yet.
+    pub fn is_running(&mut self) -> bool {
+        self.process.try_wait().unwrap().is_none()
     }
 
     pub fn signal(&self, signal: &str) {

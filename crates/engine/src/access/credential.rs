@@ -5,6 +5,7 @@ use std::fmt;
 use std::slice;
 
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use store::{Ask, Json, Row, Statement, Transaction, Value};
 use strum::VariantArray;
@@ -403,14 +404,26 @@ pub fn load(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential
 
 /// What a stored credential is called by people: the name of the API key, or of the member whom a connection acts for.
 pub fn name(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential) -> Result<Option<String>> {
-    let mut doc = |statement, id: Uuid| tx.row(statement, &[organization.into(), id.into()]);
     Ok(match credential {
-        Credential::ApiKey(id) => doc(&KEY, id)?.map(|row| row.get(0)).transpose()?.map(|Json::<ApiKey>(key)| key.name),
-        Credential::Connection { member, .. } | Credential::Member(member) => {
-            doc(&MEMBER, member)?.map(|row| row.get(0)).transpose()?.map(|Json::<Member>(member)| member.name)
-        }
+        Credential::ApiKey(id) => key(tx, organization, id)?.map(|key| key.name),
+        Credential::Connection { member: id, .. } | Credential::Member(id) => member(tx, organization, id)?.map(|member| member.name),
         Credential::Platform | Credential::Guest { .. } | Credential::Preview { .. } => None,
     })
+}
+
+/// An API key of an organization, as it is stored.
+pub fn key(tx: &mut Transaction<'_>, organization: Uuid, id: Uuid) -> Result<Option<ApiKey>> {
+    stored(tx, &KEY, organization, id)
+}
+
+/// A member of an organization, as they are stored.
+pub fn member(tx: &mut Transaction<'_>, organization: Uuid, id: Uuid) -> Result<Option<Member>> {
+    stored(tx, &MEMBER, organization, id)
+}
+
+fn stored<T: DeserializeOwned>(tx: &mut Transaction<'_>, one: &'static Statement, organization: Uuid, id: Uuid) -> Result<Option<T>> {
+    let row = tx.row(one, &[organization.into(), id.into()])?;
+    Ok(row.map(|row| row.get(0)).transpose()?.map(|Json(doc)| doc))
 }
 
 /// An API key, asked for by a token that is good until `until`, or for good.

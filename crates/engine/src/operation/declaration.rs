@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Answer, Basis, Effect, Findings, Listing, Operation, Page, PageLimits, Touches, Work};
+use super::{Answer, Basis, Effect, Findings, Listing, Operation, Page, PageLimits, ShownOnce, Touches, Work};
 use crate::audit::Audits;
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
@@ -113,6 +113,14 @@ impl Declaration {
     #[must_use]
     pub fn audited(mut self, audits: Audits) -> Self {
         self.0.audits = Some(audits);
+        self
+    }
+
+    /// Has a secret in a field of its answer, which is shown once: under an `Idempotency-Key` the answer is kept without it. Who asks
+    /// for that passes this check again, which the function makes as well.
+    #[must_use]
+    pub fn shows_once(mut self, field: &'static str, check: fn(&Context<'_, '_>) -> Result<()>) -> Self {
+        self.0.shows_once = Some(ShownOnce { field, check });
         self
     }
 

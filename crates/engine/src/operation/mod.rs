@@ -165,6 +165,24 @@ impl Answer {
         let pagination = Pagination { limit: page.limit, offset: page.offset, total: listing.total };
         Ok(Self { pagination: Some(pagination), ..Self::new(&listing.items)? })
     }
+
+    /// The same with nothing in a field.
+    pub(crate) fn without(&self, field: &str) -> Result<Self> {
+        let mut data: Value = serde_json::from_str(&self.data).map_err(Error::internal)?;
+        if let Some(value) = data.get_mut(field) {
+            *value = Value::Null;
+        }
+        Ok(Self { data: data.to_string(), pagination: self.pagination })
+    }
+}
+
+/// A secret in an answer, which nothing else ever shows and nobody keeps.
+#[derive(Clone, Copy)]
+pub struct ShownOnce {
+    /// The field that has it. Where the answer is given again that is null.
+    pub field: &'static str,
+    /// Refuses who may have the answer no more, by what is more than permissions.
+    pub check: fn(&Context<'_, '_>) -> Result<()>,
 }
 
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
@@ -248,6 +266,8 @@ pub struct Operation {
     pub patience: Duration,
     /// What is told of its write.
     pub audits: Option<Audits>,
+    /// The secret in its answer that is shown once, where there is one.
+    pub shows_once: Option<ShownOnce>,
     /// What the input has to keep to besides its schema.
     pub rules: Option<Box<Rules>>,
     /// The function.
@@ -307,6 +327,7 @@ impl Operation {
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
             audits: None,
+            shows_once: None,
             rules: None,
             work: Work::System(Box::new(|_, _| Err(Error::internal("declared without a function")))),
             input: Box::new(|_| json_object()),

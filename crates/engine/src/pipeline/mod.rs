@@ -406,7 +406,11 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
             if let Some(key) = &key
                 && let Some(recorded) = key.recorded(tx, now, retention)?
             {
-                again(tx)?;
+                let renewed = again(tx)?;
+                if let (Some(once), Some(id)) = (operation.shows_once, share) {
+                    let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);
+                    (once.check)(&Context::for_reading(shared.system(tx, now), id, access)?)?;
+                }
                 return Ok((recorded, BTreeSet::new()));
             }
             let mut system = shared.system(tx, now);
@@ -424,7 +428,9 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
                         audited.end(&mut context, &answer, head.id, shared.clock.now())?;
                     }
                     if let Some(key) = key {
-                        key.record(&mut context, operation.status, &body)?;
+                        let kept = operation.shows_once.map(|once| answer.without(once.field)).transpose()?;
+                        let kept = kept.map(|answer| success_body(&answer, head.id));
+                        key.record(&mut context, operation.status, kept.as_ref().unwrap_or(&body))?;
                     }
                     Ok((Success::text(operation.status, body), context.rung()))
                 }

@@ -15,6 +15,7 @@ use futures_util::FutureExt as _;
 use http::header::CONNECTION;
 use http::{HeaderValue, Method, Version};
 use http_body::Body as HttpBody;
+use tower::util::MapResponse;
 use tower::{Layer as _, Service as Tower, ServiceExt as _};
 use tower_http::CompressionLevel;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -48,17 +49,25 @@ pub(super) enum Beside {
     Open,
 }
 
+/// Bytes of an answer before it is compressed, noted on it: one that is compressed as it is sent does not say how long it is, and what
+/// waits is what it is made of.
+#[derive(Clone, Copy)]
+struct Length(u64);
+
+/// The routes, each of whose answers says how long it is.
+type Measured = MapResponse<Router, fn(Response) -> Response>;
+
 /// Everything that answers on the port.
 #[derive(Clone)]
 pub struct Interface {
-    routes: Compression<Router, Worthwhile>,
+    routes: Compression<Measured, Worthwhile>,
     service: Arc<Service>,
 }
 
 impl Interface {
     pub(super) fn new(routes: Router, service: Arc<Service>) -> Self {
         let compression = CompressionLayer::new().gzip(true).br(true).quality(CompressionLevel::Fastest).compress_when(Worthwhile);
-        Self { routes: compression.layer(routes), service }
+        Self { routes: compression.layer(MapResponse::new(routes, measured)), service }
     }
 
     /// Gives a request an id, turns a panic into a logged 500, and writes the request down.
@@ -117,13 +126,19 @@ fn is_of_its_own(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
+fn measured(mut response: Response) -> Response {
+    let length = Length(response.body().size_hint().lower());
+    response.extensions_mut().insert(length);
+    response
+}
+
 /// Says how large an answer is, and whose, of what waits to be sent.
 ///
 /// A request is let in while there is room, and many may be let in before the first of them is answered. So a large answer
 /// that finds none is not given; what has been done is told in any case.
 fn counted(service: &Service, mut response: Response, is_read: bool, id: Uuid) -> Response {
     let share = response.extensions().get::<Requester>().and_then(|requester| requester.organization);
-    let bytes = response.body().size_hint().lower();
+    let bytes = response.extensions().get::<Length>().map_or(0, |length| length.0);
     if is_read && bytes >= LARGE && !service.unsent.has_room_now(share) {
         tracing::warn!(request_id = %id, cause = "too much that was answered waits to be sent", "not available");
         return refuse(&Kind::Unavailable.into(), id);

@@ -9,11 +9,11 @@ pub(super) struct Context {
     pub(super) span: u64,
 }
 
-/// What a caller says of the trace that it is part of.
+/// A part of a trace, as one service tells another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parent {
     pub(super) context: Context,
-    /// Whether the caller keeps it. What it does not keep is not worth keeping here.
+    /// Whether who tells of it keeps it. What they do not keep is not worth keeping here, nor wherever it leads to.
     pub(super) is_kept: bool,
 }
 
@@ -38,9 +38,10 @@ fn hex(text: &str) -> Option<u128> {
     if is_hex { u128::from_str_radix(text, 16).ok() } else { None }
 }
 
-impl fmt::Display for Context {
+impl fmt::Display for Parent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "00-{:032x}-{:016x}-01", self.trace, self.span)
+        let Self { context: Context { trace, span }, is_kept } = self;
+        write!(f, "00-{trace:032x}-{span:016x}-{:02x}", u8::from(*is_kept))
     }
 }
 
@@ -52,9 +53,10 @@ mod tests {
     fn a_trace_is_read_as_it_is_written() {
         let context = Context { trace: 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736, span: 0x00f0_67aa_0ba9_02b7 };
         let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        assert_eq!(context.to_string(), text);
-        assert_eq!(Parent::read(text), Some(Parent { context, is_kept: true }));
-        assert_eq!(Parent::read(&text.replace("-01", "-00")), Some(Parent { context, is_kept: false }));
+        for (text, is_kept) in [(text.to_owned(), true), (text.replace("-01", "-00"), false)] {
+            let parent = Parent { context, is_kept };
+            assert_eq!((Parent::read(&text), parent.to_string()), (Some(parent), text));
+        }
         assert_eq!(Parent::read(&text.replace("-01", "-03")), Some(Parent { context, is_kept: true }));
         assert_eq!(Parent::read(&text.replacen("00-", "cc-", 1).replace("-01", "-01-more")), Some(Parent { context, is_kept: true }));
     }

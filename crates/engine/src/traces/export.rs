@@ -106,7 +106,8 @@ impl Gathered {
     }
 }
 
-/// Sends what is gathered until `stop` is cancelled, and then what is left; nothing where nobody has asked for it.
+/// Sends what is gathered until `stop` is cancelled, and then what is left, as far as the collector takes it soon; nothing where nobody has
+/// asked for it.
 pub async fn keep(stop: CancellationToken) {
     let Some((url, gathered)) = ENDPOINT.get() else { return stop.cancelled().await };
     let client = match Client::builder().timeout(PATIENCE).redirect(Policy::none()).build() {
@@ -116,37 +117,58 @@ pub async fn keep(stop: CancellationToken) {
             return stop.cancelled().await;
         }
     };
+    let farewell = async {
+        stop.cancelled().await;
+        tokio::time::sleep(FAREWELL).await;
+    };
+    let is_in_time = tokio::select! {
+        () = send_all(&client, url, gathered, &stop) => true,
+        () = farewell => false,
+    };
+    if !is_in_time {
+        LOST.fetch_add(gathered.spans().len() as u64, Ordering::Relaxed);
+        tracing::warn!(spans_lost = lost(), "the collector has not taken what was left of traces");
+    }
+}
+
+/// Sends what is gathered until `stop` is cancelled, and what is left then.
+async fn send_all(client: &Client, url: &Url, gathered: &Gathered, stop: &CancellationToken) {
     let mut is_taken = true;
-    loop {
-        let stopped = stop.run_until_cancelled(tokio::time::timeout(PAUSE, gathered.0.enough.notified())).await.is_none();
-        let all = async {
-            loop {
-                let spans = gathered.take();
-                if spans.is_empty() {
-                    return;
-                }
-                let is_full = spans.len() == TOGETHER;
-                send(&client, url, spans, &mut is_taken).await;
-                if !is_full && !stopped {
-                    return;
-                }
+    let mut is_over = false;
+    while !is_over {
+        is_over = stop.run_until_cancelled(tokio::time::timeout(PAUSE, gathered.0.enough.notified())).await.is_none();
+        loop {
+            let spans = gathered.take();
+            if spans.is_empty() {
+                break;
             }
-        };
-        if stopped {
-            // The collector has had its time.
-            let _ = tokio::time::timeout(FAREWELL, all).await;
-            return;
+            let is_full = spans.len() == TOGETHER;
+            send(client, url, spans, &mut is_taken).await;
+            if !is_full && !is_over {
+                break;
+            }
         }
-        all.await;
+    }
+}
+
+/// Spans on their way: lost, unless they are taken.
+struct Sent(u64);
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        LOST.fetch_add(self.0, Ordering::Relaxed);
     }
 }
 
 /// Sends some spans. That the collector does not take them, and that it does again, is told once.
 async fn send(client: &Client, url: &Url, spans: Vec<Told>, is_taken: &mut bool) {
-    let count = spans.len() as u64;
+    let mut on_their_way = Sent(spans.len() as u64);
     let body = written(&spans).to_string();
     let sent = client.post(url.clone()).header(CONTENT_TYPE, "application/json").body(body).send().await;
     let outcome = sent.and_then(reqwest::Response::error_for_status).map_err(reqwest::Error::without_url);
+    if outcome.is_ok() {
+        on_their_way.0 = 0;
+    }
     match (&outcome, *is_taken) {
         (Ok(_), false) => tracing::info!(spans_lost = lost(), "the collector takes traces again"),
         (Err(error), true) => {
@@ -155,9 +177,6 @@ async fn send(client: &Client, url: &Url, spans: Vec<Told>, is_taken: &mut bool)
         _ => {}
     }
     *is_taken = outcome.is_ok();
-    if outcome.is_err() {
-        LOST.fetch_add(count, Ordering::Relaxed);
-    }
 }
 
 /// Spans as OTLP has them in JSON: ids in hexadecimal digits, numbers of 64 bits as texts.
@@ -252,6 +271,15 @@ mod tests {
         assert_eq!(named(&told[1]), (json!("4bf92f3577b34da6a3ce929d0e0e4736"), json!("00f067aa0ba902b7")));
         let not_kept = told_of(|| request(Some(&text.replace("-01", "-00"))).in_scope(|| crate::stage!("validate").in_scope(|| {})));
         assert_eq!(not_kept, Vec::<Value>::new());
+        let mut passed_on = None;
+        let unkept = text.replace("-01", "-00");
+        told_of(|| request(Some(&unkept)).in_scope(|| crate::stage!("run").in_scope(|| passed_on = super::super::current())));
+        assert_eq!(passed_on.as_ref(), Some(&unkept), "who is told of it hears that it is not kept");
+        let delivered = told_of(|| {
+            let delivery = super::super::delivery(uuid::Uuid::from_u128(1), uuid::Uuid::from_u128(2), passed_on.as_deref());
+            assert_eq!(super::super::of(&delivery), passed_on);
+        });
+        assert_eq!(delivered, Vec::<Value>::new());
         let none = told_of(|| request(Some("of no use")).in_scope(|| {}));
         assert_eq!(none[0]["parentSpanId"], "");
     }

@@ -9,7 +9,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer;
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{Extensions, LookupSpan};
 
 use super::context::{Context, Parent};
 use super::export::Gathered;
@@ -73,17 +73,29 @@ impl Spans {
     }
 }
 
+impl Parent {
+    /// What a span is to those that are part of it. One that is not kept has noted what it is part of.
+    pub(super) fn of(span: &Extensions<'_>) -> Option<Self> {
+        let told = span.get::<Told>().map(|told| Self { context: told.context, is_kept: true });
+        told.or_else(|| span.get().copied())
+    }
+}
+
 impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: layer::Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let mut fields = Fields::default();
         attributes.record(&mut fields);
-        let above = span.parent().and_then(|parent| parent.extensions().get::<Told>().map(|told| told.context));
-        let (trace, parent) = match (fields.parent.as_deref().and_then(Parent::read), above, fields.trace) {
-            (Some(Parent { context, is_kept: true }), ..) | (None, Some(context), _) => (context.trace, Some(context.span)),
-            (None, None, Some(trace)) => (trace, None),
-            // What the caller does not keep; what is part of nothing, as it goes on in the background.
-            (Some(Parent { is_kept: false, .. }), ..) | (None, None, None) => return,
+        let above = || span.parent().and_then(|parent| Parent::of(&parent.extensions()));
+        let (trace, parent) = match (fields.parent.as_deref().and_then(Parent::read).or_else(above), fields.trace) {
+            (Some(Parent { context, is_kept: true }), _) => (context.trace, Some(context.span)),
+            (Some(unkept), _) => {
+                span.extensions_mut().insert(unkept);
+                return;
+            }
+            (None, Some(trace)) => (trace, None),
+            // What is part of nothing, as it goes on in the background.
+            (None, None) => return,
         };
         let told = Told {
             context: Context { trace, span: self.number() },

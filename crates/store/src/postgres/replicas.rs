@@ -1,6 +1,7 @@
 //! Servers that follow the one that takes writes, for reads whose caller can tell whether what they find is of the state it asks for.
 //!
-//! One that cannot be reached, or falls silent, is left alone for a while, and costs nobody anything meanwhile.
+//! One that cannot be reached, falls silent or is slow is left alone for a while, and costs nobody anything meanwhile; nobody waits for
+//! a turn at one.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +12,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::config::TargetSessionAttrs;
 
-use super::link::Connector;
+use super::link::{Connector, Failure};
 use super::pool::Pool;
 use super::pooler::Pooling;
 use super::read_on;
@@ -54,14 +55,15 @@ impl Replicas {
         self.each.is_empty()
     }
 
-    /// Reads from the one whose turn it is; none where no answer can be had of any in time.
+    /// Reads from the one whose turn it is; none where it has as much to do as it may have, or does not answer in time.
     pub(super) async fn read<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Option<Result<T, E>> {
         let until = Instant::now() + LIMIT;
         let first = self.next.fetch_add(1, Ordering::Relaxed);
         let mut in_turn = (0..self.each.len()).map(|step| &self.each[first.wrapping_add(step) % self.each.len()]);
         let replica = in_turn.find(|replica| replica.is_to_be_asked())?.clone();
-        let permit = timeout_at(until, replica.permits.clone().acquire_owned()).await.ok()?.ok()?;
+        let permit = replica.permits.clone().try_acquire_owned().ok()?;
         let (sender, receiver) = oneshot::channel();
+        let asked = replica.clone();
         tokio::task::spawn_blocking(move || {
             let Ok(mut connection) = replica.pool.take(until).inspect_err(|cause| replica.leave_alone(cause)) else { return };
             connection.ready(Some(Pooling::Following.begin_reading()), true, until, until);
@@ -72,7 +74,7 @@ impl Replicas {
             }
             drop(sender.send(outcome));
         });
-        let outcome = timeout_at(until, receiver).await.ok()?.ok()?;
+        let outcome = timeout_at(until, receiver).await.inspect_err(|_| asked.leave_alone(&Failure::Silence)).ok()?.ok()?;
         Some(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 }

@@ -9,6 +9,7 @@ use tokio_postgres::config::TargetSessionAttrs;
 
 use super::link::{Connector, Failure, Link};
 use super::migrating;
+use super::pooler::{self, Pooling};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result};
 
@@ -82,13 +83,9 @@ fn has_extension(link: &mut Link, until: Instant) -> Result<bool, Failure> {
     Ok(link.word(until, HAS_EXTENSION)?.is_some())
 }
 
-/// Refuses a database of which only some tables are spread.
-pub(crate) fn assert_whole(url: &str, spread: &Spread) -> Result<()> {
-    let until = Instant::now() + WAIT_LIMIT;
-    let mut link = Connector::new(url, TargetSessionAttrs::ReadWrite)?.connect(until).map_err(unusable)?;
-    let refusal = if has_extension(&mut link, until)? { tables(&mut link, until, spread)?.refusal() } else { None };
-    link.close();
-    refusal.map_or(Ok(()), |refusal| Err(Error::Configuration(refusal)))
+/// Refuses a database that is spread, but not as this has it.
+pub(super) fn assert_whole(link: &mut Link, until: Instant, spread: &Spread) -> Result<()> {
+    tables(link, until, spread)?.refusal().map_or(Ok(()), |refusal| Err(Error::Configuration(refusal)))
 }
 
 fn tables(link: &mut Link, until: Instant, spread: &Spread) -> Result<Tables, Failure> {
@@ -111,9 +108,13 @@ fn tables(link: &mut Link, until: Instant, spread: &Spread) -> Result<Tables, Fa
 /// Spreads what of a database is not spread yet, in one transaction; the number of tables. Blocks, and so is whoever uses the database.
 pub(crate) fn distribute(url: &str, migrations: &refinery_core::Runner, spread: &Spread) -> Result<usize> {
     let until = Instant::now() + migrating::MIGRATION_LIMIT;
-    let mut link = Connector::new(url, TargetSessionAttrs::ReadWrite)?.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
-    migrating::migrate(&mut link, migrations)?;
+    let connector = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
+    let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
     let refuse = |text: &str| Err(Error::Configuration(text.into()));
+    if pooler::between(&connector, &mut link)? == Pooling::ByTransaction {
+        return refuse(migrating::PAST_THE_POOLER);
+    }
+    migrating::migrate(&mut link, migrations)?;
     if !has_extension(&mut link, until)? {
         return refuse("there is no Citus here: `create extension citus` on every server, in this database");
     }
