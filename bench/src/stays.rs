@@ -44,24 +44,32 @@ const BESIDE: &str = "bare";
 
 /// The tables and indexes that a stay is in, as the service's migrations leave them.
 const SCHEMA: &str = "
-create table record (organization_id UUID not null, kind text BYTES not null, id UUID not null, property_id UUID, created_at MOMENT not null,
+create table organization (id UUID primary key);
+create table record (organization_id UUID not null references organization (id), kind text BYTES not null, id UUID not null, property_id UUID, created_at MOMENT not null,
     updated_at MOMENT not null, doc JSON not null, status text BYTES, check_in text BYTES, name_key text BYTES,
     primary key (organization_id, kind, id));
-create index record_in_order on record (organization_id, kind, created_at, id);
-create index record_by_property on record (organization_id, property_id, kind, created_at, id);
-create index record_by_status on record (organization_id, kind, status, created_at, id) where status is not null;
-create index record_by_check_in on record (organization_id, kind, check_in, created_at, id) where check_in is not null;
+create index record_in_order on record (organization_id, kind, created_at, id COVERS property_id, status, check_in, name_key);
+create index record_by_property on record (organization_id, property_id, kind, created_at, id COVERS status, check_in, name_key);
+create index record_by_status on record (organization_id, kind, status, created_at, id COVERS name_key) where status is not null;
+create index record_by_check_in on record (organization_id, kind, check_in COVERS created_at, id, property_id, status, name_key)
+    where check_in is not null;
 create table record_link (organization_id UUID not null, from_kind text not null, from_id UUID not null, to_kind text not null,
     to_id UUID not null, primary key (organization_id, from_kind, from_id, to_kind, to_id));
 create index record_link_by_target on record_link (organization_id, to_kind, to_id, from_kind, from_id);
+create table guest_link (organization_id UUID not null references organization (id), token text BYTES not null, reservation_id UUID not null,
+    primary key (organization_id, token), unique (organization_id, reservation_id));
 ";
 
 store::statements! {
+    /// Whose they are.
+    OWNER = "insert into organization (id) values (?1)";
     /// A stay.
     RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, status, check_in, name_key)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     /// That it names its flat.
     LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5)";
+    /// The token of its guest's link.
+    TOKEN = "insert into guest_link (organization_id, token, reservation_id) values (?1, ?2, ?3)";
 }
 
 impl Bench {
@@ -77,21 +85,23 @@ impl Bench {
             Some(url) => beside(url)?,
         };
         let bare = Store::open(&bare, &migrations())?;
+        bare.write(|tx| tx.execute(&OWNER, &[ORGANIZATION.into()])).await?;
         let (platform, client) = furnished(&node).await?;
         let (mut ours, mut theirs, mut few) = (Duration::ZERO, Duration::ZERO, None);
         let mut there = 0;
         while there < stays {
             let end = if there == 0 { FEW } else { stays.min(there + TOGETHER) };
             let batch: Vec<Json> = (there..end).map(stay).collect();
-            let rows = rows(&batch)?;
+            let [records, links, tokens] = rows(&batch)?;
             let begun = Instant::now();
             let sent = json!({ "isInitialSync": true, "records": batch });
             platform.ask(Method::POST, &format!("/platform/v1/organizations/{ORGANIZATION}/sync"), Some(&sent)).await?;
             ours += begun.elapsed();
             let begun = Instant::now();
             bare.write(move |tx| {
-                tx.execute_many(&RECORD, &rows.0)?;
-                tx.execute_many(&LINK, &rows.1).map(drop)
+                tx.execute_many(&RECORD, &records)?;
+                tx.execute_many(&LINK, &links)?;
+                tx.execute_many(&TOKEN, &tokens).map(drop)
             })
             .await?;
             theirs += begun.elapsed();
@@ -159,10 +169,10 @@ fn stay(number: u64) -> Json {
     stay
 }
 
-/// What the service keeps of stays: a row each, and that each names its flat.
-fn rows(stays: &[Json]) -> anyhow::Result<(Vec<Vec<Value>>, Vec<Vec<Value>>)> {
+/// What the service keeps of stays: a row each, that each names its flat, and the token of each guest.
+fn rows(stays: &[Json]) -> anyhow::Result<[Vec<Vec<Value>>; 3]> {
     let now = Timestamp::now();
-    let (mut records, mut links) = (Vec::with_capacity(stays.len()), Vec::with_capacity(stays.len()));
+    let [mut records, mut links, mut tokens] = [(); 3].map(|()| Vec::with_capacity(stays.len()));
     for stay in stays {
         let (id, data) = (Uuid::parse_str(stay["id"].as_str().unwrap_or_default())?, &stay["data"]);
         let flat = Uuid::parse_str(data["propertyId"].as_str().unwrap_or_default())?;
@@ -178,17 +188,19 @@ fn rows(stays: &[Json]) -> anyhow::Result<(Vec<Vec<Value>>, Vec<Vec<Value>>)> {
             Value::Json(data.to_string()),
             text(&data["status"]),
             text(&data["checkIn"]),
-            Value::from("ada l".to_owned()),
+            Value::from("ada l ada".to_owned()),
         ]);
         links.push(vec![ORGANIZATION.into(), kind(), id.into(), Value::from("property".to_owned()), flat.into()]);
+        tokens.push(vec![ORGANIZATION.into(), Value::from(format!("{:a<33}{}", "", Uuid::new_v4().simple())), id.into()]);
     }
-    Ok((records, links))
+    Ok([records, links, tokens])
 }
 
 fn migrations() -> Migrations {
-    let of = |words: [(&str, &str); 4]| words.iter().fold(SCHEMA.to_owned(), |schema, (name, own)| schema.replace(name, own));
-    let sqlite = of([("UUID", "blob"), ("MOMENT", "integer"), ("JSON", "text"), ("BYTES", "")]);
-    let postgres = of([("UUID", "uuid"), ("MOMENT", "timestamptz"), ("JSON", "jsonb"), ("BYTES", "collate \"C\"")]);
+    let of = |words: [(&str, &str); 5]| words.iter().fold(SCHEMA.to_owned(), |schema, (name, own)| schema.replace(name, own));
+    let sqlite = of([("UUID", "blob"), ("MOMENT", "integer"), ("JSON", "text"), ("BYTES", ""), (" COVERS", ",")]);
+    let postgres =
+        of([("UUID", "uuid"), ("MOMENT", "timestamptz"), ("JSON", "jsonb"), ("BYTES", "collate \"C\""), (" COVERS", ") include (")]);
     Migrations { sqlite: Migrations::runner(&[("V1__rows", &sqlite)]), postgres: Migrations::runner(&[("V1__rows", &postgres)]) }
 }
 
