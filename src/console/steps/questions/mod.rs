@@ -302,19 +302,32 @@ async fn written(visit: &Visit, step: &Stored, questions: &mut [Question], expec
     }
     let arguments = json!({ "id": step.id, "data": { "questions": sent }, "expectedUpdatedAt": expected });
     let saved = Stored::of(step.id, visit.change(STEP.update, arguments).await.map_err(unsaved)?);
-    for (question, stored) in questions.iter_mut().zip(listed(&saved)) {
-        question.adopt(Question::stored(stored, &HashMap::new()));
-    }
-    for (number, question) in questions.iter_mut().enumerate() {
+    let mut refused = None;
+    'texts: for (number, question) in questions.iter_mut().enumerate() {
         for text in question.texts_mut().filter(|text| text.is_changed()) {
             let entry = json!({ "id": text.id, "language": ENGLISH, "text": text.now });
             if let Err(refusal) = visit.change("setTranslationEntry", entry).await {
-                return Err(Failed { refusal: about(refusal, number), saved: Some(saved) });
+                refused = Some(about(refusal, number));
+                break 'texts;
             }
             text.settle();
         }
     }
-    Ok(())
+    match refused {
+        Some(refusal) => Err(Failed { refusal, saved: Some(followed(visit, saved, questions).await) }),
+        None => Ok(()),
+    }
+}
+
+/// The step where the list is saved; the questions are those that it has from then on.
+async fn followed(visit: &Visit, saved: Stored, questions: &mut [Question]) -> Stored {
+    // What an update answers is without questions.
+    let Ok(now) = visit.change(STEP.read, json!({ "id": saved.id })).await else { return saved };
+    let now = Stored::of(saved.id, now);
+    for (question, stored) in questions.iter_mut().zip(listed(&now)) {
+        question.adopt(Question::stored(stored, &HashMap::new()));
+    }
+    now
 }
 
 /// A refusal of a text, as one of its question.
