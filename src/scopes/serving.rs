@@ -55,10 +55,13 @@ pub(super) fn served(context: &mut Context<'_, '_>) -> Result<Vec<(Placement, Op
     let default = default_portal(context)?;
     let assignments = assignments(&context.rows(&ASSIGNMENTS, [])?, default)?;
     let portal = |placement: &Placement| resolve(placement, &assignments).map(|resolved| resolved.portal);
-    Ok(placements(context)?.into_iter().map(|placement| {
-        let portal = portal(&placement);
-        (placement, portal)
-    }).collect())
+    Ok(placements(context)?
+        .into_iter()
+        .map(|placement| {
+            let portal = portal(&placement);
+            (placement, portal)
+        })
+        .collect())
 }
 
 fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Uuid>> {

@@ -259,13 +259,7 @@ fn takes_expected(operation: &'static Operation) -> bool {
 
 /// Sends what has changed: new texts first, then the thing, then texts that are there already. What is saved the form is based on from
 /// then on, so that it goes on where something else is refused.
-async fn written(
-    visit: &Visit,
-    drawn: &mut Drawn<'_>,
-    id: Uuid,
-    changes: Vec<(Spec, Value)>,
-    is_guarded: bool,
-) -> Result<(), Refusal> {
+async fn written(visit: &Visit, drawn: &mut Drawn<'_>, id: Uuid, changes: Vec<(Spec, Value)>, is_guarded: bool) -> Result<(), Refusal> {
     let (mut data, mut texts, mut saved) = (Map::new(), Vec::new(), Vec::new());
     for (spec, value) in changes {
         let linked = drawn.base.get(&spec.name).and_then(|linked| linked["id"].as_str()).map(str::to_owned);
@@ -457,7 +451,8 @@ impl Drawn<'_> {
         let texts: HashMap<String, String> = specs.iter().filter_map(linked).collect();
         let is_unseen = |spec: &&Spec| {
             let known = self.base.get(&spec.name);
-            texts.contains_key(&spec.name) && if spec.linked_by.is_some() { known.is_none() } else { known.is_some_and(|known| known.get("text").is_none()) }
+            texts.contains_key(&spec.name)
+                && if spec.linked_by.is_some() { known.is_none() } else { known.is_some_and(|known| known.get("text").is_none()) }
         };
         let unseen: HashSet<String> = specs.iter().filter(is_unseen).map(|spec| spec.name.clone()).collect();
         let is_read_only = !visit.may(self.operation.id);

@@ -342,6 +342,21 @@ struct Shown<'v> {
     spoken: Vec<Spoken>,
 }
 
+/// The text that is the title of a step, which the read of one does not tell.
+async fn title_of(visit: &Visit, stored: &Stored) -> Option<Uuid> {
+    stored.value.get("displayTitle").and_then(Value::as_str)?;
+    let rows: Vec<Titled> = visit.get("listPrecheckSteps", json!({})).await.ok()?;
+    rows.into_iter().find(|row| row.id == stored.id)?.display_title_ml_text_id
+}
+
+/// A row of the list, as far as it tells the title.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Titled {
+    id: Uuid,
+    display_title_ml_text_id: Option<Uuid>,
+}
+
 async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
     let status = form.status;
     let text = |stored: &Stored, field: &str| stored.value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -353,7 +368,7 @@ async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Re
         used = Use::of(visit, Entity::Step, stored.id).await;
         let flats = reached(visit, vec![stored.id]).await.get(&stored.id).copied();
         who = Rules::deserialize(Value::Object(stored.value.clone())).ok().map(|rules| rules.said_of(visit.words, flats));
-        let title = text(stored, "displayTitleMlTextId").parse().ok().map(|id| (labels::label(visit.language, "displayTitle"), id));
+        let title = title_of(visit, stored).await.map(|id| (labels::label(visit.language, "displayTitle"), id));
         spoken = Spoken::all(visit, &title.into_iter().chain(form.texts.iter().cloned()).collect::<Vec<_>>()).await;
         if text(stored, "stepType") == "additional_questions" {
             let count = stored.value.get("questions").and_then(Value::as_array).map_or(0, Vec::len);

@@ -37,9 +37,11 @@ impl Rules {
     /// Which guests get the step, of how many flats, as far as that is known.
     pub fn said_of(&self, words: &Words, flats: Option<usize>) -> String {
         let words = &words.steps;
+        let parts = self.parts(words);
         let flats = match flats {
             None => None,
-            Some(0) => return words.nobody.to_owned(),
+            Some(0) if parts.is_empty() || self.is_always_shown => return words.nobody.to_owned(),
+            Some(0) => return format!("{} {}", words.nobody, fill(words.those, &[("parts", &parts.join("; "))])),
             Some(1) => Some(words.one_flat.to_owned()),
             Some(count) => Some(fill(words.flats, &[("count", &count.to_string())])),
         };
@@ -47,7 +49,6 @@ impl Rules {
         if self.is_always_shown {
             return of(words.always, words.always_of);
         }
-        let parts = self.parts(words);
         if parts.is_empty() {
             return of(words.everyone, words.everyone_of);
         }
@@ -130,8 +131,12 @@ mod tests {
             Rules { is_returning_guest_excluded: false, lead_time_max_days: None, ..rules.clone() }.said_of(of("en"), Some(214)),
             "Guests of 214 flats, for stays of 2 nights or more; not through direct, airbnb."
         );
-        assert_eq!(rules.said_of(of("en"), Some(0)), "It reaches no flat yet: nobody gets it.");
         let rules = Rules { max_los: NO_MAXIMUM, ..Rules::default() };
+        assert_eq!(rules.said_of(of("en"), Some(0)), "It reaches no flat yet: nobody gets it.");
+        assert_eq!(
+            Rules { min_los: 2, ..rules.clone() }.said_of(of("en"), Some(0)),
+            "It reaches no flat yet: nobody gets it. For stays of 2 nights or more."
+        );
         assert_eq!(rules.said_of(of("fr"), Some(1)), "Tout voyageur de 1 logement la reçoit.");
         assert_eq!(Counts { tag_count: 2, ..Counts::default() }.said(of("fr")), "Affectée à : étiquettes: 2.");
     }

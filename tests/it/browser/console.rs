@@ -33,6 +33,9 @@ async fn furnished(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_>)) {
     let flags = photos.flags();
     let flags: Vec<&str> = [WEBHOOKS, KEYS, uploads()].into_iter().chain(flags.iter().map(String::as_str)).collect();
     let app = App::on_sqlite(&flags).await;
+    // What is shown of photos is here.
+    let shown = crate::covers::page().to_string().replace("https://i.example/a/small", &format!("{}/favicon.ico", app.base));
+    photos.answer(200, &shown.replace("https://i.example/b/small", &format!("{}/favicon.ico", app.base)));
     let things = Things::make(&app, "Casa Azul").await;
     enters(window, &things).await;
     test(&app, &things).await;

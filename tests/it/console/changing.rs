@@ -167,7 +167,7 @@ on_both! {
         let shown = page(&browser, &path).await;
         let form = Form::of(&shown, &path);
         assert_eq!((form.value("titleId"), form.value("descriptionId"), form.value("nickname")), (None, None, Some("Wi-Fi")));
-        assert!(shown.contains("To change it you need the permission see properties"), "{shown}");
+        assert!(shown.contains("To change it you need the permission see the setup and flats"), "{shown}");
         form.with("nickname", "Internet").done(&browser, "saved").await;
         let stored = read(&api, &format!("/portal-manuals/{id}")).await;
         assert_eq!((&stored["nickname"], &stored["titleId"], &stored["descriptionId"]), (&json!("Internet"), &manual["titleId"], &manual["descriptionId"]));

@@ -106,7 +106,7 @@ on_both! {
         let (log, rotate) = (format!("/console/webhooks/{webhook}"), format!("/console/webhooks/{webhook}/rotate"));
         let token = format!("/console/access/keys/{key}/rotate");
         let forms = [
-            (Form::of(&page(&browser, &log).await, "/failed"), "since", "2020-01-01T07:30"),
+            (Form::of(&page(&browser, &log).await, "/failed"), "since", "yesterday"),
             (Form::of(&page(&browser, &rotate).await, "/rotate"), "hours", "777"),
             (Form::of(&page(&browser, &token).await, "/rotate"), "hours", "777"),
         ];

@@ -70,7 +70,7 @@ on_both! {
         assert_eq!((&rules[1], &rules[2], rules.as_array().unwrap().len()), (&seasons, &verified, 3));
         let form = Form::of(&saved, &path);
         let refused = form.clone().with("relative_date.startDateRelativeType", "").with("seasonal.seasonalWindows.0.endDate", "2027-01-01").refused(&browser, 400).await;
-        assert!(refused.contains("class=\"error\"") && refused.contains("<li>End date: "), "{refused}");
+        assert!(refused.contains("class=\"error\"") && refused.contains("<li>From: "), "{refused}");
         form.without("use.relative_date").without("use.seasonal").without("use.verification_status").done(&browser, "saved").await;
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["visibilityRules"], json!([]));
     }

@@ -24,7 +24,9 @@ pub async fn with_questions(api: &Api, count: usize) -> String {
     for number in 0..count {
         let conditions = if number == 0 { json!([]) } else { json!([{ "questionIndex": number - 1, "optionIndex": 0 }]) };
         let asked = text(format!("What would you like to be asked as question {number}?")).await;
-        questions.push(json!({ "kind": "single_select", "textMlTextId": asked, "isRequired": true, "options": options, "conditions": conditions }));
+        questions.push(
+            json!({ "kind": "single_select", "textMlTextId": asked, "isRequired": true, "options": options, "conditions": conditions }),
+        );
     }
     api.patch(&format!("/precheck-steps/{id}"), json!({ "data": { "questions": questions } })).await.data();
     id

@@ -297,7 +297,10 @@ mod tests {
         let id = |id: u128| Uuid::from_u128(id).to_string();
         let options: Vec<Value> = (0..options).map(|number| json!({ "id": id(1_000 + number), "nameMlTextId": id(2_000) })).collect();
         let question = json!({ "id": id(1 + number), "kind": "multi_select", "textMlTextId": id(3_000), "isRequired": true, "options": options, "conditions": [] });
-        Question::stored(&question, &HashMap::from([(Uuid::from_u128(2_000), "An\noption".into()), (Uuid::from_u128(3_000), "Which?".into())]))
+        Question::stored(
+            &question,
+            &HashMap::from([(Uuid::from_u128(2_000), "An\noption".into()), (Uuid::from_u128(3_000), "Which?".into())]),
+        )
     }
 
     #[test]

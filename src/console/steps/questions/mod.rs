@@ -53,13 +53,6 @@ struct Shown {
     about: String,
 }
 
-impl Shown {
-    /// Where a text is in all languages.
-    fn languages(&self, ways: &Option<String>, id: &str) -> Option<String> {
-        ways.as_ref().filter(|_| !id.is_empty()).map(|way| format!("{way}{id}"))
-    }
-}
-
 #[derive(Template)]
 #[template(path = "console/questions.html")]
 struct Page<'v> {
@@ -75,6 +68,13 @@ struct Page<'v> {
     /// Where texts are in all languages, without their ids.
     languages: Option<String>,
     may_change: bool,
+}
+
+impl Page<'_> {
+    /// Where a text is in all languages.
+    fn way_to(&self, id: &str) -> Option<String> {
+        self.languages.as_ref().filter(|_| !id.is_empty()).map(|way| format!("{way}{id}"))
+    }
 }
 
 fn listed(stored: &Stored) -> &[Value] {
