@@ -102,9 +102,9 @@ async fn page(visit: &Visit, title: &str, problem: Option<(u16, String)>) -> Res
 }
 
 /// What is refused, in the interface's words.
-fn said(refusal: &Refusal) -> (u16, String) {
-    let issues: Vec<&str> = refusal.issues.iter().map(|issue| issue.message.as_str()).collect();
-    (refusal.status, if issues.is_empty() { refusal.message.clone() } else { issues.join(" ") })
+fn said(visit: &Visit, refusal: &Refusal) -> (u16, String) {
+    let is_foreign = refusal.is_foreign_form();
+    (refusal.status, if is_foreign { visit.words.frame.foreign_form_text.to_owned() } else { refusal.sentences(visit).join(" ") })
 }
 
 fn list(visit: &Visit) -> Answering<'_> {
@@ -118,7 +118,7 @@ fn change(visit: &Visit) -> Answering<'_> {
             let made = visit.create::<Value>("createPortalManualCategory", json!({ "title": title }), &visit.key("create")).await;
             return match made {
                 Ok(_) => Ok(reply::done(visit, "/categories", Done::Created)),
-                Err(refusal) => page(visit, title, Some(said(&refusal))).await,
+                Err(refusal) => page(visit, title, Some(said(visit, &refusal))).await,
             };
         }
         let id = |name: &str| visit.sent(name).and_then(|text| text.parse::<Uuid>().ok());
@@ -137,7 +137,7 @@ fn change(visit: &Visit) -> Answering<'_> {
         }
         match visit.get::<Value>("reorderPortalManualCategories", json!({ "orderedIds": order })).await {
             Ok(_) => Ok(reply::done(visit, "/categories", Done::Moved)),
-            Err(refusal) => page(visit, "", Some(said(&refusal))).await,
+            Err(refusal) => page(visit, "", Some(said(visit, &refusal))).await,
         }
     })
 }
@@ -190,7 +190,7 @@ fn rename(visit: &Visit) -> Answering<'_> {
         }
         match visit.get::<Value>("updatePortalManualCategory", json!({ "id": visit.named("id")?, "title": title })).await {
             Ok(_) => Ok(reply::done(visit, &visit.path, Done::Saved)),
-            Err(refusal) => one(visit, Some(title), Some(said(&refusal))).await,
+            Err(refusal) => one(visit, Some(title), Some(said(visit, &refusal))).await,
         }
     })
 }
@@ -199,7 +199,7 @@ fn remove(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         match visit.get::<Value>("deletePortalManualCategory", json!({ "id": visit.named("id")? })).await {
             Ok(_) => Ok(reply::done(visit, "/categories", Done::Removed)),
-            Err(refusal) => one(visit, None, Some(said(&refusal))).await,
+            Err(refusal) => one(visit, None, Some(said(visit, &refusal))).await,
         }
     })
 }

@@ -198,7 +198,7 @@ pub fn refusal(visit: &Visit, refusal: &Refusal) -> Response {
 }
 
 /// A refusal in words: what it is, and what to do.
-fn notice(refusal: &Refusal, words: &Words) -> (&'static str, &'static str) {
+pub fn notice(refusal: &Refusal, words: &Words) -> (&'static str, &'static str) {
     let words = &words.frame;
     match refusal.status {
         401 => (words.session_ended, words.sign_in_again),

@@ -1,16 +1,18 @@
-//! What was typed into a form whose session has ended in between.
+//! What was typed into a form that is not dealt with: because its session has ended in between, or because that is not possible at the
+//! moment.
 //!
-//! It is carried through: the page that says so has it in hidden fields, and a button that sends it again once the person has signed in,
-//! in whatever way and window. Then the form is shown as it was typed, with nothing changed yet. So nothing is stored of somebody who is
-//! not signed in, and it is as large as a form may be.
+//! It is carried through: the page that says so has it in hidden fields, and a button that sends it again. Where the session has ended
+//! that is once the person has signed in, in whatever way and window; then the form is shown as it was typed, with nothing changed yet. So
+//! nothing is stored of somebody who is not signed in, and it is as large as a form may be.
 
 use askama::Template;
 use axum::response::Response;
 use engine::pipeline::Service;
-use http::header::ORIGIN;
+use http::header::{ORIGIN, RETRY_AFTER};
 use http::{HeaderMap, HeaderName};
 use url::Url;
 
+use super::refusal::Refusal;
 use super::visit::Fields;
 use super::words::{self, Words};
 use super::{frame, reply};
@@ -44,7 +46,8 @@ struct Kept<'k> {
     words: &'static Words,
     /// Where the form was sent.
     action: String,
-    sign_in: String,
+    /// Where somebody signs in whose session has ended.
+    sign_in: Option<String>,
     fields: Vec<&'k (String, String)>,
 }
 
@@ -56,11 +59,34 @@ pub fn page(service: &Service, headers: &HeaderMap, asked_for: &str, fields: &Fi
         frame: frame::Bare::new(language, words.frame.session_ended),
         words,
         action: people::address(service, asked_for),
-        sign_in: people::address(service, "/sign-in"),
+        sign_in: Some(people::address(service, "/sign-in")),
         // The token was that of the session that has ended.
         fields: fields.iter().filter(|(name, _)| name != "form" && name != KEPT).collect(),
     };
     reply::page(401, reply::rendered(&page), language)
+}
+
+/// Whether a form that was refused so may well be dealt with in a moment, just as it is.
+pub const fn is_for_a_moment(refusal: &Refusal) -> bool {
+    matches!(refusal.status, 429 | 500..)
+}
+
+/// The page that says that a form cannot be dealt with at the moment, and has it just as it was sent.
+pub fn again(service: &Service, headers: &HeaderMap, asked_for: &str, fields: &Fields, refusal: &Refusal) -> Response {
+    let language = people::language(service, headers);
+    let words = words::of(language);
+    let page = Kept {
+        frame: frame::Bare::new(language, frame::notice(refusal, words).0),
+        words,
+        action: people::address(service, asked_for),
+        sign_in: None,
+        fields: fields.iter().collect(),
+    };
+    let mut response = reply::page(refusal.status, reply::rendered(&page), language);
+    if let Some(seconds) = refusal.retry_after {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Who gets into the console, and what becomes of a form that is sent.
 //!
 //! A page is for whoever is signed in; everybody else signs in first and comes back. A form carries the token of its session. One that was
-//! typed into while the session ended is not lost ([`kept`]): it comes back filled in, and changes nothing until it is sent again.
+//! typed into while the session ended is not lost ([`kept`]): it comes back filled in, and changes nothing until it is sent again. Nor is
+//! one lost that cannot be dealt with at the moment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use super::visit::{BASE, Fields, Parts, Visit, first};
 use super::{frame, kept, reply};
 use crate::people::{self, Bounds};
 
-/// The greatest form: a long text, each character of it three bytes.
+/// The greatest form: a long text, each character of it three bytes. What is larger is refused whole.
 const BOUNDS: Bounds = Bounds { bytes: 1 << 20, fields: 5_000 };
 
 type Server = State<Arc<Service>>;
@@ -51,12 +52,16 @@ async fn enter(screen: &'static Screen, page: &'static Page, State(service): Ser
     let is_form = page.method != Method::POST || fields.is_some();
     let fields: Fields = fields.unwrap_or_default().into_iter().map(|(name, value)| (name, plain(&value))).collect();
     let asked_for = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let is_typed = page.method == Method::POST && is_form && kept::is_from_here(&service, &parts.headers);
     let signed_in = match people::signed_in(&service, &parts.headers, id).await {
         Ok(signed_in) => signed_in,
+        Err(error) if is_typed => {
+            let refusal = Refusal::said(&error, people::language(&service, &parts.headers));
+            return noted(kept::again(&service, &parts.headers, &asked_for, &fields, &refusal), page.name, None);
+        }
         Err(error) => return reply::unavailable(&service, &parts.headers, id, &error),
     };
     let Some(signed_in) = signed_in else {
-        let is_typed = page.method == Method::POST && kept::is_from_here(&service, &parts.headers);
         let response =
             if is_typed { kept::page(&service, &parts.headers, &asked_for, &fields) } else { people::sign_in_first(&service, &asked_for) };
         return noted(response, page.name, None);
@@ -74,13 +79,25 @@ async fn enter(screen: &'static Screen, page: &'static Page, State(service): Ser
     let answer = if !is_there {
         Err(Refusal::missing())
     } else if page.method == Method::POST && !is_form {
-        Err(Refusal { status: 400, ..Refusal::default() })
+        Err(Refusal { status: 400, message: visit.words.frame.too_large.to_owned(), ..Refusal::default() })
     } else if page.method == Method::POST && !is_own && !is_kept {
         Err(Refusal::foreign_form())
     } else {
         answered(&visit, page).await
     };
-    noted(answer.unwrap_or_else(|refusal| frame::refusal(&visit, &refusal)), page.name, Some(requester))
+    noted(answer.unwrap_or_else(|refusal| refused(&visit, page, &asked_for, &refusal)), page.name, Some(requester))
+}
+
+/// The page that says why nothing came of a request; of a form that may be sent again it has what was typed.
+fn refused(visit: &Visit, page: &Page, asked_for: &str, refusal: &Refusal) -> Response {
+    let Visit { service, headers, fields, .. } = visit;
+    if page.method == Method::POST && kept::is_for_a_moment(refusal) {
+        return kept::again(service, headers, asked_for, fields, refusal);
+    }
+    if page.method == Method::POST && refusal.status == 401 {
+        return kept::page(service, headers, asked_for, fields);
+    }
+    frame::refusal(visit, refusal)
 }
 
 /// What a page answers whoever may ask for what it needs. A form is refused by its operation, and comes back with what was typed.

@@ -28,7 +28,7 @@ pub const BASE: &str = "/console";
 const PATIENCE: Duration = Duration::from_secs(2);
 const TRIES: u32 = 10;
 
-/// How often a form of many changes waits for the limit of requests, and how many seconds each time at the most.
+/// How often a change of a form waits for the limit of requests, and how many seconds each time at the most.
 const WAITS: u32 = 8;
 const LONGEST_WAIT: u64 = 2;
 
@@ -172,27 +172,31 @@ impl Visit {
     pub async fn create<T: DeserializeOwned>(&self, operation: &str, arguments: Value, key: &str) -> Result<T, Refusal> {
         let deadline = self.service.clock.elapsed() + PATIENCE;
         for _ in 1..TRIES {
-            let answer = self.ask_once(operation, arguments.clone(), Some(key)).await;
+            let answer = self.ask_patiently(operation, &arguments, Some(key)).await;
             let is_under_way = answer.as_ref().is_err_and(|refusal| refusal.is_in_flight);
             if !is_under_way || self.service.clock.elapsed() >= deadline {
-                return answer.map(|answer| answer.data);
+                return answer;
             }
             tokio::time::sleep(PATIENCE / TRIES).await;
         }
-        self.ask_once(operation, arguments, Some(key)).await.map(|answer| answer.data)
+        self.ask_patiently(operation, &arguments, Some(key)).await
     }
 
-    /// Changes several things by a form: a change waits where the limit of requests has it wait a moment.
+    /// Changes one of several things by a form.
     pub async fn change(&self, operation: &str, arguments: Value) -> Result<Value, Refusal> {
+        self.ask_patiently(operation, &arguments, None).await
+    }
+
+    /// Waits where the limit of requests has a form of many changes wait a moment.
+    async fn ask_patiently<T: DeserializeOwned>(&self, operation: &str, arguments: &Value, key: Option<&str>) -> Result<T, Refusal> {
         let mut waits = 0;
         loop {
-            let answer = self.get(operation, arguments.clone()).await;
-            match answer {
+            match self.ask_once(operation, arguments.clone(), key).await {
                 Err(Refusal { status: 429, retry_after, .. }) if waits < WAITS && retry_after.is_none_or(|wait| wait <= LONGEST_WAIT) => {
                     waits += 1;
                     tokio::time::sleep(Duration::from_secs(retry_after.unwrap_or(1))).await;
                 }
-                answer => return answer,
+                answer => return answer.map(|answer| answer.data),
             }
         }
     }

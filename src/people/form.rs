@@ -19,7 +19,7 @@ use sha2::{Digest as _, Sha256};
 const DEADLINE: Duration = Duration::from_secs(30);
 /// 64 KiB: the greatest form that is read.
 const LIMIT: usize = 64 << 10;
-/// The most fields of a form that are looked at.
+/// Fields of a form at the most.
 const MOST_FIELDS: usize = 200;
 
 /// What is made of a secret for a purpose; it leads to neither the secret nor what is made for another purpose.
@@ -45,12 +45,12 @@ fn mac(secret: &str, purpose: &str) -> Hmac<Sha256> {
 pub struct Bounds {
     /// Bytes of its body at the most; a longer one is no form.
     pub bytes: usize,
-    /// Its first fields, so many.
+    /// Its fields at the most. One that has more is no form: nothing of it is read as if it were all.
     pub fields: usize,
 }
 
-/// The fields of a form (`application/x-www-form-urlencoded`, at most 64 KiB, sent within 30 s); nothing where the body is no such
-/// form.
+/// The fields of a form (`application/x-www-form-urlencoded`, at most 64 KiB and 200 fields, sent within 30 s); nothing where the body is
+/// no such form.
 pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, String)>> {
     read_form_within(Bounds { bytes: LIMIT, fields: MOST_FIELDS }, headers, body).await
 }
@@ -64,8 +64,9 @@ pub async fn read_form_within(bounds: Bounds, headers: &HeaderMap, body: Body) -
         return None;
     }
     let collected = tokio::time::timeout(DEADLINE, Limited::new(body, bounds.bytes).collect()).await.ok()?.ok()?.to_bytes();
-    let fields = form_urlencoded::parse(&collected).take(bounds.fields);
-    Some(fields.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+    let fields = form_urlencoded::parse(&collected).take(bounds.fields + 1);
+    let fields: Vec<_> = fields.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+    (fields.len() <= bounds.fields).then_some(fields)
 }
 
 /// The one value of a name, among the fields of a form or a query; nothing where there are two.
@@ -96,7 +97,8 @@ mod tests {
         assert_eq!(read("application/json", b"{}".to_vec()).await, None);
         assert!(read(kind, vec![b'a'; LIMIT]).await.is_some());
         assert_eq!(read(kind, vec![b'a'; LIMIT + 1]).await, None);
-        assert_eq!(read(kind, b"a&".repeat(LIMIT / 2)).await.map(|fields| fields.len()), Some(MOST_FIELDS));
+        assert_eq!(read(kind, b"a&".repeat(MOST_FIELDS)).await.map(|fields| fields.len()), Some(MOST_FIELDS));
+        assert_eq!(read(kind, b"a&".repeat(MOST_FIELDS + 1)).await, None, "nothing is cut off");
     }
 
     /// Whoever says nothing more, and whoever says a little more every second.

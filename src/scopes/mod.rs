@@ -3,6 +3,7 @@
 mod audited;
 mod erased;
 mod operations;
+mod reached;
 mod resolution;
 mod serving;
 
@@ -58,7 +59,7 @@ store::statements! {
 
 /// Entity scopes.
 pub(crate) static CHAPTER: Chapter = Chapter {
-    operations: operations::operations,
+    operations: || operations::operations().into_iter().chain(reached::operations()).collect(),
     statements: || [STATEMENTS, audited::STATEMENTS, serving::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
     lists: |lists| lists.add(OnGone(forget_targets)),

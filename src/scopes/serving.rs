@@ -45,12 +45,23 @@ pub(crate) fn effective_portal(context: &mut Context<'_, '_>, placement: &Placem
 /// Of the properties that the caller reaches, the first that a portal serves; where it serves none of them, the first of all.
 pub(crate) fn first_served(context: &mut Context<'_, '_>, portal: Uuid) -> Result<Option<Uuid>> {
     let reach = context.reach();
+    let reached = served(context)?.into_iter().filter(|(placement, _)| reach.covers(placement.property));
+    // Of several that are equal, this is the first.
+    Ok(reached.min_by_key(|(_, serving)| *serving != Some(portal)).map(|(placement, _)| placement.property))
+}
+
+/// Where every property stands, by creation, and the portal that serves it.
+pub(super) fn served(context: &mut Context<'_, '_>) -> Result<Vec<(Placement, Option<Uuid>)>> {
     let default = default_portal(context)?;
     let assignments = assignments(&context.rows(&ASSIGNMENTS, [])?, default)?;
-    let is_served = |placement: &Placement| resolve(placement, &assignments).is_some_and(|resolved| resolved.portal == portal);
-    let reached = placements(context)?.into_iter().filter(|placement| reach.covers(placement.property));
-    // Of several that are equal, this is the first.
-    Ok(reached.min_by_key(|placement| !is_served(placement)).map(|placement| placement.property))
+    let portal = |placement: &Placement| resolve(placement, &assignments).map(|resolved| resolved.portal);
+    Ok(placements(context)?
+        .into_iter()
+        .map(|placement| {
+            let portal = portal(&placement);
+            (placement, portal)
+        })
+        .collect())
 }
 
 fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Uuid>> {
@@ -99,10 +110,8 @@ impl Coverage {
 
     fn of(context: &mut Context<'_, '_>, ids: &BTreeSet<Uuid>) -> Result<Self> {
         let mut limited = Limited { reach: ids.iter().copied().collect(), ..Limited::default() };
-        let default = default_portal(context)?;
-        let assignments = assignments(&context.rows(&ASSIGNMENTS, [])?, default)?;
-        for placement in placements(context)? {
-            let portal = resolve(&placement, &assignments).map(|resolved| (TargetKind::Portal, resolved.portal));
+        for (placement, portal) in served(context)? {
+            let portal = portal.map(|portal| (TargetKind::Portal, portal));
             let is_inside = limited.reach.contains(&placement.property);
             let tags = placement.tags.iter().map(|tag| (TargetKind::Tag, *tag));
             let group = placement.group.map(|group| (TargetKind::PropertyGroup, group));

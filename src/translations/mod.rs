@@ -57,6 +57,9 @@ store::statements! {
         where organization_id = ?1 and translation_id = any(?2) and language = ?3";
     /// The texts of several translations.
     TEXTS = "select translation_id, language, text from translation_entry where organization_id = ?1 and translation_id = any(?2)";
+    /// The same, each with whether a machine wrote it.
+    VERSIONS = "select translation_id, language, text, is_machine_translated from translation_entry
+        where organization_id = ?1 and translation_id = any(?2)";
 }
 
 /// Texts.

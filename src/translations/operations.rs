@@ -10,6 +10,7 @@ use engine::field::{Language, Text6000};
 use engine::format;
 use engine::moment::Moment;
 use engine::operation::{Basis, Needs, Operation};
+use engine::values;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use uuid::Uuid;
 
 use super::audited;
 use super::uses::{self, Writer, Writing, check_readable};
-use super::{ENGLISH, Entry, Others, SourceTable, create, entries, texts};
+use super::{ENGLISH, Entry, Others, SourceTable, VERSIONS, create, entries, texts};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -61,6 +62,31 @@ struct ListTexts {
     /// A BCP 47 tag. Left out: English.
     #[serde(default)]
     language: Option<Language>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListVersions {
+    /// Ids of translations.
+    #[schemars(length(max = 20))]
+    ids: Vec<Uuid>,
+}
+
+/// A text in one of its languages.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "text": "Bienvenue à Barcelone", "isMachineTranslated": true
+}))]
+struct VersionView {
+    /// The translation.
+    id: Uuid,
+    /// The language that the text is in.
+    language: String,
+    /// The text.
+    text: String,
+    /// Whether a machine wrote it.
+    is_machine_translated: bool,
 }
 
 /// A text as it would be shown.
@@ -122,6 +148,11 @@ pub(crate) fn operations() -> Vec<Operation> {
             .tool("translations", "Read texts", "Texts by ids, in one language.")
             .kept(Basis::Configuration)
             .run(list_texts),
+        Operation::public("listTranslationVersions", Method::GET, "/translations/versions", Needs::Permission(Permission::ViewProperties))
+            .summary("Read several texts in every language they have")
+            .rest_only()
+            .kept(Basis::Configuration)
+            .run(list_versions),
         Operation::public(
             "setTranslationEntry",
             Method::PUT,
@@ -158,16 +189,36 @@ fn list_entries(context: &mut Context<'_, '_>, input: OfTranslation) -> Result<V
 /// In the order in which they are asked for, each once.
 fn list_texts(context: &mut Context<'_, '_>, input: ListTexts) -> Result<Vec<TextView>> {
     let language = input.language.and_then(|tag| format::language(&tag)).unwrap_or_else(|| ENGLISH.into());
-    let mut ids = input.ids;
+    let ids = readable(context, input.ids)?;
+    let found = texts(context, ids.iter().copied(), &language)?;
+    let view = |id: Uuid| Some(TextView { id, language: found.language_of(id)?.to_owned(), text: found.of(Some(id))? });
+    Ok(ids.into_iter().filter_map(view).collect())
+}
+
+/// In the order in which they are asked for, each once: English first, then by language.
+fn list_versions(context: &mut Context<'_, '_>, input: ListVersions) -> Result<Vec<VersionView>> {
+    let ids = readable(context, input.ids)?;
+    let mut versions: Vec<VersionView> = Vec::new();
+    for row in context.rows(&VERSIONS, values![ids.clone()])? {
+        versions.push(VersionView { id: row.get(0)?, language: row.get(1)?, text: row.get(2)?, is_machine_translated: row.get(3)? });
+    }
+    let place = |id: Uuid| ids.iter().position(|known| *known == id);
+    versions.sort_by(|one, other| {
+        let order = |version: &VersionView| (place(version.id), version.language != ENGLISH);
+        order(one).cmp(&order(other)).then_with(|| one.language.cmp(&other.language))
+    });
+    Ok(versions)
+}
+
+/// Each once, and of those of a limited caller what they may read.
+fn readable(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> Result<Vec<Uuid>> {
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(*id));
     if context.reach().is_limited() {
         let readable = uses::readable(context, &ids)?;
         ids.retain(|id| readable.contains(id));
     }
-    let found = texts(context, ids.iter().copied(), &language)?;
-    let view = |id: Uuid| Some(TextView { id, language: found.language_of(id)?.to_owned(), text: found.of(Some(id))? });
-    Ok(ids.into_iter().filter_map(view).collect())
+    Ok(ids)
 }
 
 fn set_entry(context: &mut Context<'_, '_>, input: SetEntry) -> Result<Entry> {

@@ -68,20 +68,27 @@ all("[data-copy]").forEach(field => {
 
 // Nothing that was typed is left behind by mistake, and nothing is sent twice.
 let leaving = false;
+const free = () => all("form button").forEach(button => { button.disabled = false; });
 all("form[data-guard]").forEach(form => {
   let changed = !!document.querySelector("[data-focus]");
   form.addEventListener("input", () => { changed = true; });
   form.addEventListener("change", () => { changed = true; });
-  addEventListener("beforeunload", event => { if (changed && !leaving) event.preventDefault(); });
+  addEventListener("beforeunload", event => {
+    if (!changed || leaving) return;
+    event.preventDefault();
+    // Whoever stays can press what they had pressed.
+    setTimeout(free, 500);
+  });
 });
 all("form").forEach(form => form.addEventListener("submit", () => {
   if (form.target) return;
-  leaving = true;
+  // What another form sends, such as a search, leaves behind what was typed into this one.
+  leaving = "guard" in form.dataset;
   setTimeout(() => all("button", form).forEach(button => { button.disabled = true; }));
 }));
 addEventListener("pageshow", event => {
   leaving = false;
-  if (event.persisted) all("form button").forEach(button => { button.disabled = false; });
+  if (event.persisted) free();
 });
 
 // A preview is shown without being asked for.

@@ -19,7 +19,7 @@ use crate::support::{App, on_both};
 const KEY: &str = "photo-key";
 
 /// An Unsplash-compatible service on loopback.
-struct Provider {
+pub struct Provider {
     url: String,
     /// What it answers to everything.
     answer: Arc<Mutex<(u16, String)>>,
@@ -28,7 +28,7 @@ struct Provider {
 }
 
 impl Provider {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/photos-api", listener.local_addr().unwrap());
         let (answer, asked) = (Arc::new(Mutex::new((200, page().to_string()))), Arc::new(Mutex::new(Vec::new())));
@@ -49,21 +49,22 @@ impl Provider {
         Self { url, answer, asked }
     }
 
-    fn flags(&self) -> [String; 2] {
+    pub fn flags(&self) -> [String; 2] {
         [format!("--stock-photos-url={}/", self.url), format!("--stock-photos-key={KEY}")]
     }
 
-    fn answer(&self, status: u16, body: &str) {
+    pub fn answer(&self, status: u16, body: &str) {
         *self.answer.lock().unwrap() = (status, body.to_owned());
     }
 
     /// What it was asked since this was last called.
-    fn asked(&self) -> Vec<[String; 3]> {
+    pub fn asked(&self) -> Vec<[String; 3]> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 }
 
-fn page() -> Value {
+/// What it answers as long as it is not told otherwise.
+pub fn page() -> Value {
     json!({
         "total": 133, "total_pages": 67,
         "results": [
@@ -107,6 +108,7 @@ macro_rules! with_provider {
         })*
     };
 }
+pub(crate) use with_provider;
 
 on_both! {
     async fn icons_are_found_by_a_part_of_their_name(app: App) {

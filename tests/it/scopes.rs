@@ -107,4 +107,40 @@ on_both! {
         api.post("/entity-scopes/remove", body(&ids[1..])).await.data();
         assert_eq!(api.post("/entity-scopes/remove", body(&ids)).await.issues(), ["propertyIds"]);
     }
+
+    async fn what_something_reaches_is_counted_once(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (group, tag) = (org.group().await, org.tag().await);
+        let both = org.property(Some(group), &[tag]).await;
+        let (grouped, tagged, alone) = (org.property(Some(group), &[]).await, org.property(None, &[tag]).await, org.property(None, &[]).await);
+        let portal = portal(&api, "Casa").await;
+        let step = api.post("/precheck-steps", json!({ "stepType": "agreement", "nickname": "Rules" })).await.data()["id"].as_str().unwrap().to_owned();
+        let manual = api.post("/portal-manuals", json!({ "nickname": "Pool", "title": "Pool" })).await.data()["id"].as_str().unwrap().to_owned();
+        let add = async |kind: &str, id: &str, mut targets: Value| {
+            (targets["entityType"], targets["entityId"]) = (json!(kind), json!(id));
+            api.post("/entity-scopes/add", targets).await.data();
+        };
+        let count = async |api: &Api, kind: &str, id: &str| {
+            let counted = api.get(&format!("/entity-scopes/reach?entityType={kind}&entityIds={id}&entityIds={id}")).await.data();
+            assert_eq!((counted.as_array().unwrap().len(), &counted[0]["entityId"]), (1, &json!(id)));
+            counted[0]["propertyCount"].as_u64().unwrap()
+        };
+        assert_eq!(count(&api, "precheck_step", &step).await, 0);
+        add("precheck_step", &step, json!({ "propertyGroupIds": [group], "tagIds": [tag], "propertyIds": [both] })).await;
+        add("manual", &manual, json!({ "propertyIds": [alone, both] })).await;
+        add("portal_settings", &portal, json!({ "propertyIds": [alone] })).await;
+        assert_eq!(count(&api, "precheck_step", &step).await, 3);
+        assert_eq!(count(&api, "manual", &manual).await, 2);
+        assert_eq!(count(&api, "manual", &step).await, 0, "a step is no manual");
+        assert_eq!(count(&api, "portal_settings", &portal).await, 1);
+        // By the portal that serves them, and as the records have it now.
+        add("precheck_step", &step, json!({ "portalSettingsIds": [portal] })).await;
+        assert_eq!(count(&api, "precheck_step", &step).await, 4);
+        org.delete_record("property", tagged).await;
+        assert_eq!(count(&api, "precheck_step", &step).await, 3);
+        let limited = org.limited(&[grouped, alone]).await;
+        assert_eq!((count(&limited, "precheck_step", &step).await, count(&limited, "manual", &manual).await), (2, 1));
+        assert_eq!(api.get("/entity-scopes/reach?entityType=manual&entityIds=x").await.issues(), ["entityIds"]);
+    }
 }

@@ -15,7 +15,7 @@ use super::super::refusal::Refusal;
 use super::super::reply;
 use super::super::screens::Answering;
 use super::super::visit::Visit;
-use super::super::webhooks::{GRACE, LONGEST, hours};
+use super::super::webhooks::{LONGEST, grace, hours};
 use super::super::when::{self, When};
 use super::{Listed, SCREEN, Tab, Tabs, may, tabs};
 use crate::platform::ConsoleKeys;
@@ -228,11 +228,13 @@ struct Ask<'v> {
     back: String,
     key: String,
     /// Hours for which the token there is goes on, and at the most; none where the key is revoked.
-    grace: Option<(u64, u64)>,
+    grace: Option<(String, u64)>,
+    said: Vec<String>,
+    is_kept: bool,
 }
 
 /// Asks before a key is revoked, or gets another token.
-async fn ask(visit: &Visit, is_rotated: bool) -> Result<Response, Refusal> {
+async fn ask(visit: &Visit, is_rotated: bool, refused: Option<Refusal>) -> Result<Response, Refusal> {
     if !are_made_here(visit) {
         return Err(Refusal::missing());
     }
@@ -245,37 +247,42 @@ async fn ask(visit: &Visit, is_rotated: bool) -> Result<Response, Refusal> {
         action: visit.address(&format!("{PATH}/{}/{place}", key.id)),
         back: visit.address(PATH),
         key: visit.new_key(),
-        grace: is_rotated.then_some((GRACE, LONGEST)),
+        grace: is_rotated.then(|| (grace(visit), LONGEST)),
         name: key.name,
         about,
         submit: title,
+        said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
+        is_kept: !visit.fields.is_empty() && !visit.may_write(),
     };
-    Ok(reply::of(visit, 200, &page))
+    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
 }
 
 pub(super) fn ask_to_rotate(visit: &Visit) -> Answering<'_> {
-    Box::pin(ask(visit, true))
+    Box::pin(ask(visit, true, None))
 }
 
 pub(super) fn rotate(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         if !visit.may_write() {
-            return ask(visit, true).await;
+            return ask(visit, true, None).await;
         }
         let arguments = json!({ "apiKeyId": visit.named("id")?, "graceSeconds": hours(visit) });
-        let made: Made = visit.create(ROTATE, arguments, &visit.key(ROTATE)).await?;
-        Ok(shown(visit, &made))
+        match visit.create::<Made>(ROTATE, arguments, &visit.key(ROTATE)).await {
+            Ok(made) => Ok(shown(visit, &made)),
+            Err(refusal) if refusal.status == 400 => ask(visit, true, Some(refusal)).await,
+            Err(refusal) => Err(refusal),
+        }
     })
 }
 
 pub(super) fn ask_to_revoke(visit: &Visit) -> Answering<'_> {
-    Box::pin(ask(visit, false))
+    Box::pin(ask(visit, false, None))
 }
 
 pub(super) fn revoke(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         if !visit.may_write() {
-            return ask(visit, false).await;
+            return ask(visit, false, None).await;
         }
         visit.get::<Value>(REVOKE, json!({ "apiKeyId": visit.named("id")? })).await?;
         Ok(reply::done(visit, PATH, Done::Removed))

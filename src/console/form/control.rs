@@ -1,8 +1,10 @@
 //! How fields are shown: as controls with a label, what they are for, what is wrong with them, and both versions in a conflict.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use askama::Template;
+use engine::access::Permission;
+use uuid::Uuid;
 
 use super::fill::{here, is_plain_switch, rows};
 use super::spec::{Kind, Spec};
@@ -26,6 +28,8 @@ pub struct FormView {
     pub status: u16,
     /// Fields that are not seen.
     pub hidden: Fields,
+    /// The texts that its fields link: what each field is called, and the text.
+    pub texts: Vec<(String, Uuid)>,
     pub sections: Vec<(&'static str, Vec<Control>)>,
     /// What was refused, of the form as a whole: what it is, and where it is known which field it is about, that.
     pub problems: Vec<(String, Option<String>)>,
@@ -137,6 +141,8 @@ pub struct Showing<'s> {
     pub theirs: &'s HashMap<String, String>,
     /// The texts that fields link, by the name of the field.
     pub texts: &'s HashMap<String, String>,
+    /// The fields whose texts the member may not read.
+    pub unseen: &'s HashSet<String>,
     pub is_read_only: bool,
     /// Texts in Markdown.
     pub markdown: &'static [&'static str],
@@ -148,6 +154,8 @@ impl Showing<'_> {
         let (language, words) = (self.visit.language, self.visit.words);
         let value = || first(self.fields, name).unwrap_or_default().to_owned();
         let lacks = spec.needs.filter(|permission| !self.visit.holds(*permission));
+        // Whoever cannot see a text does not write over it.
+        let lacks = lacks.or_else(|| self.unseen.contains(name).then_some(Permission::ViewProperties));
         let mut help = labels::help(language, spec);
         let mut add = |sentence: String| {
             if !help.is_empty() {
@@ -165,7 +173,7 @@ impl Showing<'_> {
             add(words.forms.write_only.into());
         }
         if let Some(permission) = lacks {
-            add(fill_in(words.forms.needs_permission, &[("permission", permission.as_ref())]));
+            add(fill_in(words.forms.needs_permission, &[("permission", words.access.permission(permission.as_ref()))]));
         }
         let has_box =
             matches!(spec.kind, Kind::Switch) && is_plain_switch(spec) || matches!(spec.kind, Kind::Choices(_) | Kind::References(_));

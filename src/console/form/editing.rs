@@ -4,7 +4,7 @@
 //! is another than it was, with `expectedUpdatedAt`; where somebody else has changed the thing in between, the form is shown on the new
 //! state, with both versions of what both have changed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,10 +18,10 @@ use super::control::{FormView, Showing, chosen};
 use super::fill::{fill, read};
 use super::layout::Layout;
 use super::spec::{Kind, Spec, specs};
-use crate::console::asking;
 use crate::console::refusal::Refusal;
-use crate::console::texts::texts_in;
+use crate::console::texts::texts_of_form;
 use crate::console::visit::{Fields, Visit, first};
+use crate::console::{asking, labels};
 use crate::translations::ENGLISH;
 use crate::words::fill as fill_in;
 
@@ -78,6 +78,8 @@ struct Drawn<'v> {
     problems: Problems,
     theirs: HashMap<String, String>,
     conflict: bool,
+    /// Whether some of it is saved already.
+    is_begun: bool,
 }
 
 /// What was refused.
@@ -132,7 +134,8 @@ fn shown_specs(visit: &Visit, resource: &Resource, base: &Map<String, Value>) ->
     Ok(of_form.filter(|spec| is_shown(spec, &all, base, 3)).cloned().collect())
 }
 
-/// The values that a form is made of: of the fields it has, with the texts that are linked.
+/// The values that a form is made of: of the fields it has, with the texts that are linked. Of a text that the member may not read it has
+/// the link alone.
 async fn base_of(visit: &Visit, resource: &Resource, stored: &Stored) -> Result<Map<String, Value>, Refusal> {
     let specs = shown_specs(visit, resource, &stored.value)?;
     let link = |spec: &Spec| match (&spec.linked_by, &spec.kind) {
@@ -141,16 +144,21 @@ async fn base_of(visit: &Visit, resource: &Resource, stored: &Stored) -> Result<
         _ => None,
     };
     let id = |field: &String| stored.value.get(field).and_then(Value::as_str).and_then(|id| id.parse::<Uuid>().ok());
-    let texts = texts_in(visit, ENGLISH, specs.iter().filter_map(link).filter_map(|field| id(&field))).await;
+    let texts = match texts_of_form(visit, ENGLISH, specs.iter().filter_map(link).filter_map(|field| id(&field))).await {
+        Ok(texts) => Some(texts),
+        Err(refusal) if refusal.status == 403 => None,
+        Err(refusal) => return Err(refusal),
+    };
     let mut base = Map::new();
     for spec in specs {
         if let Some((link, id)) = link(&spec).and_then(|link| Some((link.clone(), id(&link)?))) {
-            let text = json!(texts.get(&id));
+            let text = texts.as_ref().map(|texts| json!(texts.get(&id)));
             if spec.linked_by.is_some() {
-                base.insert(spec.name, text);
+                base.extend(text.map(|text| (spec.name, text)));
                 base.insert(link, json!(id));
             } else {
-                base.insert(spec.name, json!({ "id": id, "text": text }));
+                let linked = [("id".to_owned(), json!(id))].into_iter().chain(text.map(|text| ("text".to_owned(), text)));
+                base.insert(spec.name, linked.collect::<Map<_, _>>().into());
             }
         } else if let Some(value) = stored.value.get(&spec.name) {
             base.insert(spec.name, value.clone());
@@ -192,6 +200,7 @@ fn draw<'v>(
         problems: Problems::default(),
         theirs: HashMap::new(),
         conflict: false,
+        is_begun: false,
     }
 }
 
@@ -223,9 +232,9 @@ pub async fn saved(visit: &Visit, resource: &Resource, id: Uuid, action: String)
             return drawn.conflicting(&specs, resource, &now).await;
         }
     }
-    match written(visit, &drawn, id, changes, is_guarded).await {
+    match written(visit, &mut drawn, id, changes, is_guarded).await {
         Ok(()) => Ok(Outcome::Done(true)),
-        Err(refusal) if refusal.status == 409 && is_guarded => {
+        Err(refusal) if refusal.status == 409 && is_guarded && !drawn.is_begun => {
             let now = (resource.stored)(visit, id).await?;
             if now.updated_at() == drawn.updated_at {
                 drawn.problems = Problems::of(visit, &refusal);
@@ -235,6 +244,9 @@ pub async fn saved(visit: &Visit, resource: &Resource, id: Uuid, action: String)
         }
         Err(refusal) => {
             drawn.problems = Problems::of(visit, &refusal);
+            if drawn.is_begun {
+                drawn.problems.notes.push(visit.words.forms.rest_saved.to_owned());
+            }
             drawn.again(&specs).await
         }
     }
@@ -245,23 +257,26 @@ fn takes_expected(operation: &'static Operation) -> bool {
     operation.input_schema(&mut engine::operation::inline_generator())["properties"].get("expectedUpdatedAt").is_some()
 }
 
-/// Sends what has changed: new texts first, then the thing, then texts that are there already.
-async fn written(visit: &Visit, drawn: &Drawn<'_>, id: Uuid, changes: Vec<(Spec, Value)>, is_guarded: bool) -> Result<(), Refusal> {
-    let (mut data, mut texts) = (Map::new(), Vec::new());
+/// Sends what has changed: new texts first, then the thing, then texts that are there already. What is saved the form is based on from
+/// then on, so that it goes on where something else is refused.
+async fn written(visit: &Visit, drawn: &mut Drawn<'_>, id: Uuid, changes: Vec<(Spec, Value)>, is_guarded: bool) -> Result<(), Refusal> {
+    let (mut data, mut texts, mut saved) = (Map::new(), Vec::new(), Vec::new());
     for (spec, value) in changes {
-        let Kind::Text(source) = &spec.kind else {
-            data.insert(spec.name, value);
-            continue;
-        };
-        let linked = drawn.base.get(&spec.name).and_then(|linked| linked["id"].as_str());
-        match (linked, value["text"].as_str()) {
-            (_, None) => {
+        let linked = drawn.base.get(&spec.name).and_then(|linked| linked["id"].as_str()).map(str::to_owned);
+        match (&spec.kind, linked, value["text"].as_str().map(str::to_owned)) {
+            (Kind::Text(_), Some(linked), Some(text)) => texts.push((linked, text, spec.name)),
+            (Kind::Text(source), None, Some(text)) => {
+                let made = new_text(visit, source, &spec.name, &text).await.map_err(|refusal| about(refusal, &spec.name))?;
+                saved.push((spec.clone(), json!({ "id": made, "text": text })));
+                data.insert(spec.name, made.into());
+            }
+            (Kind::Text(_), _, None) => {
+                saved.push((spec.clone(), Value::Null));
                 data.insert(spec.name, Value::Null);
             }
-            (Some(linked), Some(text)) => texts.push((linked.to_owned(), text.to_owned(), spec.name)),
-            (None, Some(text)) => {
-                let made = new_text(visit, source, text).await.map_err(|refusal| about(refusal, &spec.name))?;
-                data.insert(spec.name, made.into());
+            (_, _, _) => {
+                saved.push((spec.clone(), value.clone()));
+                data.insert(spec.name, value);
             }
         }
     }
@@ -270,20 +285,23 @@ async fn written(visit: &Visit, drawn: &Drawn<'_>, id: Uuid, changes: Vec<(Spec,
         if is_guarded && !drawn.updated_at.is_empty() {
             arguments["expectedUpdatedAt"] = drawn.updated_at.as_str().into();
         }
-        visit.get::<Value>(drawn.operation.id, arguments).await?;
+        let stored = Stored::of(id, visit.get(drawn.operation.id, arguments).await?);
+        drawn.rebase(saved, &stored);
     }
     for (id, text, name) in texts {
-        let entry = json!({ "id": id, "language": "en", "text": text });
-        visit.get::<Value>("setTranslationEntry", entry).await.map_err(|refusal| about(refusal, &name))?;
+        let entry = json!({ "id": id, "language": ENGLISH, "text": text });
+        visit.change("setTranslationEntry", entry).await.map_err(|refusal| about(refusal, &name))?;
+        drawn.base.insert(name, json!({ "id": id, "text": text }));
+        drawn.is_begun = true;
     }
     Ok(())
 }
 
-/// A new text, made once however often the form is sent; its id.
-pub async fn new_text(visit: &Visit, source: &str, text: &str) -> Result<String, Refusal> {
-    let digest = URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..8]);
+/// A new text for a place of the form, made once however often that is sent; its id. Two places that say the same have a text each.
+pub async fn new_text(visit: &Visit, source: &str, place: &str, text: &str) -> Result<String, Refusal> {
+    let digest = Sha256::new().chain_update(place).chain_update([0]).chain_update(text).finalize();
     let arguments = json!({ "sourceTable": source, "text": text });
-    let made: Value = visit.create("createTranslation", arguments, &visit.key(&digest)).await?;
+    let made: Value = visit.create("createTranslation", arguments, &visit.key(&URL_SAFE_NO_PAD.encode(&digest[..8]))).await?;
     Ok(made["id"].as_str().unwrap_or_default().to_owned())
 }
 
@@ -361,6 +379,24 @@ impl Drawn<'_> {
         value_in(spec, &self.base)
     }
 
+    /// Goes on from what is saved: the thing as its update answers it, and what was said of its texts.
+    fn rebase(&mut self, saved: Vec<(Spec, Value)>, stored: &Stored) {
+        self.updated_at = stored.updated_at();
+        self.is_begun = true;
+        for (spec, value) in saved {
+            let answered = |name: &String| stored.value.get(name).cloned();
+            if let Some(link) = &spec.linked_by {
+                self.base.extend(answered(link).map(|id| (link.clone(), id)));
+                self.base.insert(spec.name, value);
+            } else if matches!(spec.kind, Kind::Text(_)) {
+                self.base.insert(spec.name, value);
+            } else {
+                let now = answered(&spec.name).unwrap_or(value);
+                self.base.insert(spec.name, now);
+            }
+        }
+    }
+
     /// The form on the state that somebody else has led to in between.
     async fn conflicting(mut self, specs: &[Spec], resource: &Resource, now: &Stored) -> Result<Outcome<bool>, Refusal> {
         let current = base_of(self.visit, resource, now).await?;
@@ -397,12 +433,12 @@ impl Drawn<'_> {
         let (mut errors, mut problems): (HashMap<String, Vec<String>>, Vec<_>) = (HashMap::new(), Vec::new());
         problems.extend(self.problems.general.iter().map(|text| (text.clone(), None)));
         for (path, message) in &self.problems.fields {
-            match place(path, &names, &self.fields) {
-                Some(name) => {
-                    problems.push((message.clone(), Some(name.clone())));
-                    errors.entry(name).or_default().push(message.clone());
-                }
-                None => problems.push((format!("{}: {message}", path.join(".")), None)),
+            let place = place(path, &names, &self.fields);
+            let field = path.iter().rfind(|segment| segment.parse::<usize>().is_err()).map_or("", String::as_str);
+            let said = if field.is_empty() { message.clone() } else { format!("{}: {message}", labels::label(visit.language, field)) };
+            problems.push((said, place.clone()));
+            if let Some(name) = place {
+                errors.entry(name).or_default().push(message.clone());
             }
         }
         let linked = |spec: &Spec| {
@@ -412,7 +448,13 @@ impl Drawn<'_> {
             };
             Some((spec.name.clone(), id.to_owned()))
         };
-        let texts = specs.iter().filter_map(linked).collect();
+        let texts: HashMap<String, String> = specs.iter().filter_map(linked).collect();
+        let is_unseen = |spec: &&Spec| {
+            let known = self.base.get(&spec.name);
+            texts.contains_key(&spec.name)
+                && if spec.linked_by.is_some() { known.is_none() } else { known.is_some_and(|known| known.get("text").is_none()) }
+        };
+        let unseen: HashSet<String> = specs.iter().filter(is_unseen).map(|spec| spec.name.clone()).collect();
         let is_read_only = !visit.may(self.operation.id);
         let showing = Showing {
             visit,
@@ -421,10 +463,13 @@ impl Drawn<'_> {
             errors: &errors,
             theirs: &self.theirs,
             texts: &texts,
+            unseen: &unseen,
             is_read_only,
             markdown: self.layout.markdown,
         };
         let arranged = if self.is_new { vec![("", specs.iter().collect())] } else { self.layout.arranged(specs, words) };
+        let text = |spec: &&Spec| Some((labels::label(visit.language, &spec.name), texts.get(&spec.name)?.parse().ok()?));
+        let linked = arranged.iter().flat_map(|(_, specs)| specs.iter().copied()).filter_map(|spec| text(&spec)).collect();
         let sections =
             arranged.into_iter().map(|(title, specs)| (title, specs.into_iter().map(|spec| showing.control(spec, &spec.name)).collect()));
         let sections = sections.collect();
@@ -439,6 +484,7 @@ impl Drawn<'_> {
             action: self.action,
             status: if self.problems.status == 0 { 200 } else { self.problems.status },
             hidden,
+            texts: linked,
             sections,
             problems,
             notes: self.problems.notes,

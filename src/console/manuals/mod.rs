@@ -1,5 +1,6 @@
 //! House manuals: the list, the form with its text as it will look, its cover, when guests see it.
 
+mod cover;
 mod sentence;
 mod visibility;
 
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use self::cover::Cover;
 use super::assign::{Entity, Use};
 use super::audit::Changed;
 use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
@@ -36,8 +38,8 @@ pub static SCREEN: Screen = Screen {
         Page::post("createManualOnScreen", "/manuals/new", create).needing(&["createPortalManual"]),
         Page::get("getManualScreen", "/manuals/{id}", show).needing(&["getPortalManual"]),
         Page::post("updateManualOnScreen", "/manuals/{id}", save).needing(&["getPortalManual", "updatePortalManual"]),
-        Page::get("getManualIconScreen", "/manuals/{id}/icon", icons).needing(&["getPortalManual", "searchCoverIcons"]),
-        Page::post("updateManualIconOnScreen", "/manuals/{id}/icon", choose_icon).needing(&["updatePortalManual"]),
+        Page::get("getManualIconScreen", "/manuals/{id}/icon", cover::show).needing(&["getPortalManual", "searchCoverIcons"]),
+        Page::post("updateManualIconOnScreen", "/manuals/{id}/icon", cover::choose).needing(&["updatePortalManual"]),
         Page::get("getVisibilityScreen", "/manuals/{id}/visibility", visibility::show).needing(&["getPortalManual"]),
         Page::post("updateVisibilityOnScreen", "/manuals/{id}/visibility", visibility::save)
             .needing(&["getPortalManual", "updatePortalManual"]),
@@ -142,8 +144,8 @@ struct Shown<'v> {
     used: Option<Use>,
     /// When guests see it, and where that is changed.
     when: Option<(String, String)>,
-    /// The icon on its cover, and where another is looked for.
-    icon: Option<(String, String)>,
+    /// Its cover, and where another is looked for.
+    cover: Option<Cover>,
     changed: Option<Changed>,
 }
 
@@ -158,9 +160,9 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
         changed = Changed::of(visit, stored.id).await;
         let rules = stored.value.get("visibilityRules").and_then(Value::as_array).cloned().unwrap_or_default();
         when = Some((sentence::said(&rules, visit), visit.address(&format!("/manuals/{}/visibility", stored.id))));
-        cover = Some((icon(&text(stored, "iconName")), visit.address(&format!("/manuals/{}/icon", stored.id))));
+        cover = Some(Cover::of(visit, stored));
     }
-    reply::of(visit, status, &Shown { frame, form, used, when, icon: cover, changed })
+    reply::of(visit, status, &Shown { frame, form, used, when, cover, changed })
 }
 
 fn new(visit: &Visit) -> Answering<'_> {
@@ -205,71 +207,4 @@ fn save(visit: &Visit) -> Answering<'_> {
 /// A text as guests will see it.
 fn rendered(visit: &Visit) -> Answering<'_> {
     Box::pin(async move { Ok(markdown_to_html(visit.sent("text").unwrap_or_default()).unwrap_or_default().into_response()) })
-}
-
-/// What a search for icons found.
-#[derive(Debug, Deserialize)]
-struct Icons {
-    items: Vec<Icon>,
-    total: usize,
-}
-
-#[derive(Debug, Deserialize)]
-struct Icon {
-    name: String,
-}
-
-#[derive(Template)]
-#[template(path = "console/icons.html")]
-struct IconsPage<'v> {
-    frame: Frame<'v>,
-    action: String,
-    query: String,
-    /// Each with its drawing.
-    icons: Vec<(String, String)>,
-    total: usize,
-    problem: Option<String>,
-    may_change: bool,
-}
-
-/// Icons that are shown at once.
-const MOST_ICONS: usize = 100;
-
-async fn icons_page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response, super::refusal::Refusal> {
-    let stored = stored(visit, visit.named("id")?).await?;
-    let query = visit.asks("query").unwrap_or_default().to_owned();
-    let mut arguments = json!({ "limit": MOST_ICONS });
-    if !query.is_empty() {
-        arguments["query"] = query.as_str().into();
-    }
-    let found: Icons = visit.get("searchCoverIcons", arguments).await?;
-    let nickname = stored.value.get("nickname").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let frame = Frame::new(visit, visit.words.manuals.icon).below(visit, visit.words.manuals.manuals, "/manuals");
-    let page = IconsPage {
-        frame: frame.below(visit, nickname, &format!("/manuals/{}", stored.id)),
-        action: visit.address(&visit.path),
-        query,
-        icons: found.items.into_iter().map(|found| (icon(&found.name), found.name)).collect(),
-        total: found.total,
-        problem: problem.as_ref().map(|(_, text)| text.clone()),
-        may_change: visit.may(MANUAL.update),
-    };
-    Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))
-}
-
-fn icons(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move { icons_page(visit, None).await })
-}
-
-fn choose_icon(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move {
-        let id = visit.named("id")?;
-        let name = visit.sent("iconName").unwrap_or_default();
-        let name = if name.is_empty() { Value::Null } else { json!(name) };
-        match visit.get::<Value>(MANUAL.update, json!({ "id": id, "data": { "iconName": name } })).await {
-            Ok(_) => Ok(reply::done(visit, &format!("/manuals/{id}"), Done::Saved)),
-            Err(refusal) if matches!(refusal.status, 400 | 409) => icons_page(visit, Some((refusal.status, refusal.message))).await,
-            Err(refusal) => Err(refusal),
-        }
-    })
 }

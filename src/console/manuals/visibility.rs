@@ -1,6 +1,6 @@
 //! When guests see a manual: a form a category of rule, each made of the schema of its rule.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use askama::Template;
 use axum::response::Response;
@@ -81,7 +81,7 @@ struct Said {
 
 fn page(visit: &Visit, stored: &Stored, fields: &Fields, updated_at: String, said: Said) -> Result<Response, Refusal> {
     let words = visit.words;
-    let (listed, nothing) = (HashMap::new(), HashMap::new());
+    let (listed, nothing, unseen) = (HashMap::new(), HashMap::new(), HashSet::new());
     let may_change = visit.may(MANUAL.update);
     let showing = Showing {
         visit,
@@ -90,6 +90,7 @@ fn page(visit: &Visit, stored: &Stored, fields: &Fields, updated_at: String, sai
         errors: &said.errors,
         theirs: &nothing,
         texts: &nothing,
+        unseen: &unseen,
         is_read_only: !may_change,
         markdown: &[],
     };
@@ -169,7 +170,13 @@ pub fn save(visit: &Visit) -> Answering<'_> {
                     let category = issue.path.get(place + 1).and_then(|number| chosen.get(number.parse::<usize>().ok()?));
                     let name =
                         category.map(|category| issue.path.get(place + 2).map_or(category.clone(), |field| format!("{category}.{field}")));
-                    said.problems.push(issue.message.clone());
+                    let field = issue.path.iter().skip(place + 2).rfind(|segment| segment.parse::<usize>().is_err());
+                    let label = match (field, category) {
+                        (Some(field), _) => labels::label(visit.language, field),
+                        (None, Some(category)) => labels::choice(visit.language, category),
+                        (None, None) => visit.words.manuals.visibility.to_owned(),
+                    };
+                    said.problems.push(format!("{label}: {}", issue.message));
                     said.errors.entry(name.unwrap_or_default()).or_default().push(issue.message.clone());
                 }
                 if said.problems.is_empty() {

@@ -23,7 +23,7 @@ use super::portals;
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
-use super::texts::texts;
+use super::texts::{Spoken, texts};
 use super::visit::Visit;
 use crate::precheck::{StepType, is_together};
 
@@ -223,11 +223,12 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
     let paging = Paging::of(visit, "/steps", ordered.rows.len());
     let rows = paging.cut(std::mem::take(&mut ordered.rows));
     let titles = texts(visit, rows.iter().filter_map(|row| row.display_title_ml_text_id)).await;
+    let reached = reached(visit, rows.iter().map(|row| row.id).collect()).await;
     let mut groups: Vec<Vec<Line>> = Vec::new();
     let mut before: Option<&Row> = None;
     for (place, row) in rows.iter().enumerate() {
         let is_beside = before.is_some_and(|before| ordered.is_movable(before, row));
-        let line = line(visit, row, paging.first + place, &titles);
+        let line = line(visit, row, paging.first + place, &titles, reached.get(&row.id).copied());
         match groups.last_mut().filter(|_| is_beside) {
             Some(group) => group.push(line),
             None => groups.push(vec![line]),
@@ -257,7 +258,24 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
     Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))
 }
 
-fn line(visit: &Visit, row: &Row, number: usize, titles: &HashMap<Uuid, String>) -> Line {
+/// How many flats a step reaches, as it is answered.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reached {
+    entity_id: Uuid,
+    property_count: usize,
+}
+
+/// How many flats steps reach; nothing where that is not to be had.
+async fn reached(visit: &Visit, ids: Vec<Uuid>) -> HashMap<Uuid, usize> {
+    if ids.is_empty() {
+        return HashMap::new();
+    }
+    let reached = visit.get::<Vec<Reached>>("countReachedProperties", json!({ "entityType": "precheck_step", "entityIds": ids })).await;
+    reached.unwrap_or_default().into_iter().map(|reached| (reached.entity_id, reached.property_count)).collect()
+}
+
+fn line(visit: &Visit, row: &Row, number: usize, titles: &HashMap<Uuid, String>, flats: Option<usize>) -> Line {
     let words = visit.words;
     Line {
         number,
@@ -271,7 +289,7 @@ fn line(visit: &Visit, row: &Row, number: usize, titles: &HashMap<Uuid, String>)
             "missing_payment_account" => words.steps.missing_payment_account,
             _ => words.steps.missing_account,
         }),
-        who: row.rules.said(words),
+        who: row.rules.said_of(words, flats),
         assigned: row.scope.said(words),
     }
 }
@@ -298,7 +316,9 @@ fn move_one(visit: &Visit) -> Answering<'_> {
         for (id, position) in changes {
             let arguments = json!({ "id": id, "data": { "sortOrder": position } });
             if let Err(refusal) = visit.change(STEP.update, arguments).await {
-                return page(visit, Some((refusal.status, refusal.message))).await;
+                let is_foreign = refusal.is_foreign_form();
+                let said = if is_foreign { visit.words.frame.foreign_form_text.to_owned() } else { refusal.sentences(visit).join(" ") };
+                return page(visit, Some((refusal.status, said))).await;
             }
         }
         let query = ["portal", "from"].iter().filter_map(|name| Some((*name, visit.asks(name)?)));
@@ -318,6 +338,23 @@ struct Shown<'v> {
     /// Where its questions are, and how many there are.
     questions: Option<(String, usize)>,
     changed: Option<Changed>,
+    /// What guests read of it, in all languages.
+    spoken: Vec<Spoken>,
+}
+
+/// The text that is the title of a step, which the read of one does not tell.
+async fn title_of(visit: &Visit, stored: &Stored) -> Option<Uuid> {
+    stored.value.get("displayTitle").and_then(Value::as_str)?;
+    let rows: Vec<Titled> = visit.get("listPrecheckSteps", json!({})).await.ok()?;
+    rows.into_iter().find(|row| row.id == stored.id)?.display_title_ml_text_id
+}
+
+/// A row of the list, as far as it tells the title.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Titled {
+    id: Uuid,
+    display_title_ml_text_id: Option<Uuid>,
 }
 
 async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
@@ -325,17 +362,20 @@ async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Re
     let text = |stored: &Stored, field: &str| stored.value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let title = stored.map_or_else(|| visit.words.steps.new.to_owned(), |stored| text(stored, "nickname"));
     let frame = Frame::new(visit, title).below(visit, visit.words.steps.steps, "/steps");
-    let (mut used, mut who, mut questions, mut changed) = (None, None, None, None);
+    let (mut used, mut who, mut questions, mut changed, mut spoken) = (None, None, None, None, Vec::new());
     if let Some(stored) = stored {
         changed = Changed::of(visit, stored.id).await;
         used = Use::of(visit, Entity::Step, stored.id).await;
-        who = Rules::deserialize(Value::Object(stored.value.clone())).ok().map(|rules| rules.said(visit.words));
+        let flats = reached(visit, vec![stored.id]).await.get(&stored.id).copied();
+        who = Rules::deserialize(Value::Object(stored.value.clone())).ok().map(|rules| rules.said_of(visit.words, flats));
+        let title = title_of(visit, stored).await.map(|id| (labels::label(visit.language, "displayTitle"), id));
+        spoken = Spoken::all(visit, &title.into_iter().chain(form.texts.iter().cloned()).collect::<Vec<_>>()).await;
         if text(stored, "stepType") == "additional_questions" {
             let count = stored.value.get("questions").and_then(Value::as_array).map_or(0, Vec::len);
             questions = Some((visit.address(&format!("/steps/{}/questions", stored.id)), count));
         }
     }
-    reply::of(visit, status, &Shown { frame, form, used, who, questions, changed })
+    reply::of(visit, status, &Shown { frame, form, used, who, questions, changed, spoken })
 }
 
 fn new(visit: &Visit) -> Answering<'_> {

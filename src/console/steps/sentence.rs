@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::console::words::Words;
+use crate::console::words::{Steps, Words};
 use crate::words::fill;
 
 /// The longest stay that is none.
@@ -34,12 +34,29 @@ pub struct Counts {
 }
 
 impl Rules {
-    /// Which guests get the step, of those whose flat it reaches.
-    pub fn said(&self, words: &Words) -> String {
+    /// Which guests get the step, of how many flats, as far as that is known.
+    pub fn said_of(&self, words: &Words, flats: Option<usize>) -> String {
         let words = &words.steps;
+        let parts = self.parts(words);
+        let flats = match flats {
+            None => None,
+            Some(0) if parts.is_empty() || self.is_always_shown => return words.nobody.to_owned(),
+            Some(0) => return format!("{} {}", words.nobody, fill(words.those, &[("parts", &parts.join("; "))])),
+            Some(1) => Some(words.one_flat.to_owned()),
+            Some(count) => Some(fill(words.flats, &[("count", &count.to_string())])),
+        };
+        let of = |known: &str, of_flats: &str| flats.as_ref().map_or_else(|| known.to_owned(), |flats| fill(of_flats, &[("flats", flats)]));
         if self.is_always_shown {
-            return words.always.to_owned();
+            return of(words.always, words.always_of);
         }
+        if parts.is_empty() {
+            return of(words.everyone, words.everyone_of);
+        }
+        fill(&of(words.those, words.those_of), &[("parts", &parts.join("; "))])
+    }
+
+    /// Which stays it is for.
+    fn parts(&self, words: &Steps) -> Vec<String> {
         let number = |number: u32| number.to_string();
         let mut parts = Vec::new();
         match (self.min_los, self.max_los) {
@@ -65,7 +82,7 @@ impl Rules {
         if self.is_returning_guest_excluded {
             parts.push(words.not_returning.to_owned());
         }
-        if parts.is_empty() { words.everyone.to_owned() } else { fill(words.those, &[("parts", &parts.join("; "))]) }
+        parts
     }
 }
 
@@ -92,7 +109,7 @@ mod tests {
     #[test]
     fn rules_are_a_sentence() {
         let rules = Rules { max_los: NO_MAXIMUM, ..Rules::default() };
-        let said = |rules: &Rules| rules.said(of("en"));
+        let said = |rules: &Rules| rules.said_of(of("en"), None);
         assert_eq!(said(&rules), "Every guest of where it is assigned gets it.");
         assert_eq!(
             said(&Rules { is_always_shown: true, min_los: 3, ..rules.clone() }),
@@ -110,6 +127,17 @@ mod tests {
             said(&rules),
             "For stays of 2 nights or more; booked at most 3 days ahead; not through direct, airbnb; not of guests who stayed before."
         );
+        assert_eq!(
+            Rules { is_returning_guest_excluded: false, lead_time_max_days: None, ..rules.clone() }.said_of(of("en"), Some(214)),
+            "Guests of 214 flats, for stays of 2 nights or more; not through direct, airbnb."
+        );
+        let rules = Rules { max_los: NO_MAXIMUM, ..Rules::default() };
+        assert_eq!(rules.said_of(of("en"), Some(0)), "It reaches no flat yet: nobody gets it.");
+        assert_eq!(
+            Rules { min_los: 2, ..rules.clone() }.said_of(of("en"), Some(0)),
+            "It reaches no flat yet: nobody gets it. For stays of 2 nights or more."
+        );
+        assert_eq!(rules.said_of(of("fr"), Some(1)), "Tout voyageur de 1 logement la reçoit.");
         assert_eq!(Counts { tag_count: 2, ..Counts::default() }.said(of("fr")), "Affectée à : étiquettes: 2.");
     }
 }

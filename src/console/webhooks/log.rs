@@ -67,6 +67,10 @@ struct Shown<'v> {
     key: String,
     rows: Vec<Row>,
     paging: Paging,
+    /// From when on what has failed is sent again, as it was typed.
+    since: String,
+    said: Vec<String>,
+    is_kept: bool,
 }
 
 fn row(visit: &Visit, path: &str, delivery: Delivery) -> Row {
@@ -90,28 +94,33 @@ fn row(visit: &Visit, path: &str, delivery: Delivery) -> Row {
     }
 }
 
+async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+    let words = &visit.words.webhooks;
+    let one = Subscription::named(visit).await?;
+    let path = one.path();
+    let arguments = json!({ "id": one.id, "limit": ROWS, "offset": Paging::offset(visit) });
+    let answer = visit.ask::<Vec<Delivery>>("listWebhookDeliveries", arguments).await?;
+    let page = Shown {
+        frame: Frame::new(visit, one.target_url.clone()).below(visit, words.webhooks, SCREEN.path),
+        standing: one.standing(visit),
+        owner: one.owner(visit),
+        reason: one.disabled_reason.as_deref().map(|reason| words.disabled_for(reason)),
+        last: when::maybe(visit, one.last_delivered_at.as_deref()),
+        made: when::moment(visit, &one.created_at),
+        key: visit.new_key(),
+        paging: Paging::of(visit, &path, answer.total.unwrap_or(answer.data.len())),
+        rows: answer.data.into_iter().map(|delivery| row(visit, &path, delivery)).collect(),
+        path: visit.address(&path),
+        since: visit.sent("since").unwrap_or_default().to_owned(),
+        said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
+        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+        one,
+    };
+    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
+}
+
 pub(super) fn show(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move {
-        let words = &visit.words.webhooks;
-        let one = Subscription::named(visit).await?;
-        let path = one.path();
-        let arguments = json!({ "id": one.id, "limit": ROWS, "offset": Paging::offset(visit) });
-        let answer = visit.ask::<Vec<Delivery>>("listWebhookDeliveries", arguments).await?;
-        let page = Shown {
-            frame: Frame::new(visit, one.target_url.clone()).below(visit, words.webhooks, SCREEN.path),
-            standing: one.standing(visit),
-            owner: one.owner(visit),
-            reason: one.disabled_reason.as_deref().map(|reason| words.disabled_for(reason)),
-            last: when::maybe(visit, one.last_delivered_at.as_deref()),
-            made: when::moment(visit, &one.created_at),
-            key: visit.new_key(),
-            paging: Paging::of(visit, &path, answer.total.unwrap_or(answer.data.len())),
-            rows: answer.data.into_iter().map(|delivery| row(visit, &path, delivery)).collect(),
-            path: visit.address(&path),
-            one,
-        };
-        Ok(reply::of(visit, 200, &page))
-    })
+    Box::pin(page(visit, None))
 }
 
 /// Does something about a subscription, and goes back to it.
@@ -140,7 +149,13 @@ pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let since = visit.sent("since").unwrap_or_default();
         let since = when::typed(since, &TimeZone::UTC).unwrap_or_else(|| since.to_owned());
-        act(visit, "redeliverFailedWebhooks", json!({ "id": visit.named("id")?, "since": since }), Done::Sent).await
+        if !visit.may_write() {
+            return page(visit, None).await;
+        }
+        match act(visit, "redeliverFailedWebhooks", json!({ "id": visit.named("id")?, "since": since }), Done::Sent).await {
+            Err(refusal) if refusal.status == 400 => page(visit, Some(refusal)).await,
+            answer => answer,
+        }
     })
 }
 

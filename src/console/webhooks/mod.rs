@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub use secret::{GRACE, LONGEST, hours};
+pub use secret::{LONGEST, grace, hours};
 
 use super::frame::Frame;
 use super::paging::{Paging, ROWS};

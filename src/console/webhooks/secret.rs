@@ -5,6 +5,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::super::frame::Frame;
+use super::super::refusal::Refusal;
 use super::super::reply;
 use super::super::screens::Answering;
 use super::super::visit::Visit;
@@ -13,13 +14,18 @@ use super::{SCREEN, Subscription};
 
 const ROTATE: &str = "rotateWebhookSecret";
 /// Hours for which the secret there is goes on, where nothing else is said, and at the most.
-pub const GRACE: u64 = 24;
+const GRACE: u64 = 24;
 pub const LONGEST: u64 = 168;
 
 /// The seconds of the hours that were typed; what is no number of hours is refused as such.
 pub fn hours(visit: &Visit) -> Value {
     let hours = visit.sent("hours").unwrap_or_default().trim().parse::<u64>().ok();
     hours.map_or(json!(-1), |hours| json!(hours.saturating_mul(3_600).min(1 << 40)))
+}
+
+/// The hours as they were typed; those that are usual where nobody has typed any.
+pub fn grace(visit: &Visit) -> String {
+    visit.sent("hours").map_or_else(|| GRACE.to_string(), str::to_owned)
 }
 
 #[derive(Template)]
@@ -51,35 +57,44 @@ struct Ask<'v> {
     one: Subscription,
     action: String,
     key: String,
-    grace: u64,
+    grace: String,
     longest: u64,
+    said: Vec<String>,
+    is_kept: bool,
+}
+
+async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+    let words = &visit.words.webhooks;
+    let one = Subscription::named(visit).await?;
+    let frame = Frame::new(visit, words.rotate).below(visit, words.webhooks, SCREEN.path);
+    let page = Ask {
+        frame: frame.below(visit, one.target_url.clone(), &one.path()),
+        action: visit.address(&format!("{}/rotate", one.path())),
+        key: visit.new_key(),
+        grace: grace(visit),
+        longest: LONGEST,
+        owner: one.owner(visit),
+        one,
+        said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
+        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+    };
+    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
 }
 
 pub(super) fn ask(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move {
-        let words = &visit.words.webhooks;
-        let one = Subscription::named(visit).await?;
-        let frame = Frame::new(visit, words.rotate).below(visit, words.webhooks, SCREEN.path);
-        let page = Ask {
-            frame: frame.below(visit, one.target_url.clone(), &one.path()),
-            action: visit.address(&format!("{}/rotate", one.path())),
-            key: visit.new_key(),
-            grace: GRACE,
-            longest: LONGEST,
-            owner: one.owner(visit),
-            one,
-        };
-        Ok(reply::of(visit, 200, &page))
-    })
+    Box::pin(page(visit, None))
 }
 
 pub(super) fn rotate(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         if !visit.may_write() {
-            return ask(visit).await;
+            return page(visit, None).await;
         }
         let arguments = json!({ "id": visit.named("id")?, "graceSeconds": hours(visit) });
-        let made: Made = visit.create(ROTATE, arguments, &visit.key(ROTATE)).await?;
-        Ok(shown(visit, &made))
+        match visit.create::<Made>(ROTATE, arguments, &visit.key(ROTATE)).await {
+            Ok(made) => Ok(shown(visit, &made)),
+            Err(refusal) if refusal.status == 400 => page(visit, Some(refusal)).await,
+            Err(refusal) => Err(refusal),
+        }
     })
 }

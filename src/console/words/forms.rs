@@ -26,10 +26,12 @@ words! {
         mine: "Mine", "Lo mío", "Ma version";
         theirs: "Theirs: {value}", "Lo suyo: {value}", "L’autre : {value}";
         empty: "(empty)", "(vacío)", "(vide)";
+        rest_saved: "What else you changed is saved.", "Lo demás que ha cambiado está guardado.", "Vos autres modifications sont enregistrées.";
         made_already: "Something was created from this form already. If you press the button again, there will be another one.", "Con este formulario ya se ha creado algo. Si pulsa de nuevo el botón, se creará otro.", "Quelque chose a déjà été créé avec ce formulaire. Si vous appuyez encore, il y en aura un autre.";
         try_later: "Nothing was saved. Try again in {seconds} s.", "No se ha guardado nada. Inténtelo dentro de {seconds} s.", "Rien n’est enregistré. Réessayez dans {seconds} s.";
         text_in_english: "In English; its other languages are under Translations.", "En inglés; los demás idiomas están en Traducciones.", "En anglais ; les autres langues sont sous Traductions.";
         other_languages: "All languages", "Todos los idiomas", "Toutes les langues";
+        edit: "Edit", "Editar", "Modifier";
         remove: "Remove", "Eliminar", "Supprimer";
         up: "Move up", "Subir", "Monter";
         down: "Move down", "Bajar", "Descendre";

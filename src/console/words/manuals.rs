@@ -38,6 +38,16 @@ words! {
         not_by: "Not for bookings through {channels}.", "No para reservas por {channels}.", "Pas pour les réservations par {channels}.";
         verified: "While the guest’s identity is: {statuses}.", "Mientras la identidad del huésped esté: {statuses}.", "Tant que l’identité du voyageur est : {statuses}.";
         icon: "Choose an icon", "Elegir un icono", "Choisir une icône";
+        choose_cover: "Choose a cover", "Elegir una portada", "Choisir une couverture";
+        find_cover: "What the cover is to show, in English", "Qué debe mostrar la portada, en inglés", "Ce que doit montrer la couverture, en anglais";
+        icons: "Icons", "Iconos", "Icônes";
+        photos: "Photos", "Fotos", "Photos";
+        photos_found: "{count} photos found.", "{count} fotos encontradas.", "{count} photos trouvées.";
+        photos_failed: "Photos cannot be searched right now. Try again in a moment; icons are there.", "Ahora mismo no se pueden buscar fotos. Inténtelo dentro de un momento; los iconos sí están.", "Impossible de chercher des photos pour l’instant. Réessayez dans un moment ; les icônes sont là.";
+        photo_by: "Photo by {name}", "Foto de {name}", "Photo de {name}";
+        use_photo: "Use this photo", "Usar esta foto", "Utiliser cette photo";
+        more_photos: "More photos", "Más fotos", "Plus de photos";
+        no_photo: "Take the photo away", "Quitar la foto", "Retirer la photo";
         find_icon: "Find an icon by its English name", "Buscar un icono por su nombre en inglés", "Chercher une icône par son nom anglais";
         no_icon: "No icon", "Sin icono", "Sans icône";
         icons_found: "{count} found.", "{count} encontrados.", "{count} trouvées.";

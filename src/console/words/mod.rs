@@ -38,6 +38,8 @@ macro_rules! words {
 }
 use words;
 
+pub use steps::Steps;
+
 /// The words of a subject: a name of each, and what is said in the three languages.
 #[cfg(test)]
 type Said = &'static [(&'static str, [&'static str; 3])];

@@ -23,6 +23,13 @@ words! {
         always: "Every guest of where it is assigned gets it, whatever the stay.", "Lo recibe todo huésped de donde está asignado, sea cual sea la estancia.", "Tout voyageur des lieux affectés la reçoit, quel que soit le séjour.";
         everyone: "Every guest of where it is assigned gets it.", "Lo recibe todo huésped de donde está asignado.", "Tout voyageur des lieux affectés la reçoit.";
         those: "For stays {parts}.", "Para estancias {parts}.", "Pour les séjours {parts}.";
+        one_flat: "1 flat", "1 alojamiento", "1 logement";
+        flats: "{count} flats", "{count} alojamientos", "{count} logements";
+        nobody: "It reaches no flat yet: nobody gets it.", "Aún no llega a ningún alojamiento: no lo recibe nadie.", "Elle n’atteint encore aucun logement : personne ne la reçoit.";
+        always_of: "Every guest of {flats} gets it, whatever the stay.", "Lo recibe todo huésped de {flats}, sea cual sea la estancia.", "Tout voyageur de {flats} la reçoit, quel que soit le séjour.";
+        everyone_of: "Every guest of {flats} gets it.", "Lo recibe todo huésped de {flats}.", "Tout voyageur de {flats} la reçoit.";
+        those_of: "Guests of {flats}, for stays {parts}.", "Huéspedes de {flats}, para estancias {parts}.", "Voyageurs de {flats}, pour les séjours {parts}.";
+        texts: "Its texts in all languages", "Sus textos en todos los idiomas", "Ses textes dans toutes les langues";
         nights_from: "of {from} nights or more", "de {from} noches o más", "de {from} nuits ou plus";
         nights_to: "of at most {to} nights", "de {to} noches como máximo", "de {to} nuits au plus";
         nights_between: "of {from} to {to} nights", "de {from} a {to} noches", "de {from} à {to} nuits";
@@ -46,6 +53,10 @@ words! {
         add_option: "Add an option", "Añadir una opción", "Ajouter une option";
         add_question: "Add a question", "Añadir una pregunta", "Ajouter une question";
         asked_when: "Asked only after one of these answers", "Solo se pregunta tras una de estas respuestas", "Posée seulement après une de ces réponses";
+        asked_from: "Answers of another question", "Respuestas de otra pregunta", "Réponses d’une autre question";
+        show_answers: "Show its answers", "Mostrar sus respuestas", "Afficher ses réponses";
+        options_count: "options: {count}", "opciones: {count}", "options : {count}";
+        is_conditional: "asked only after certain answers", "solo tras ciertas respuestas", "posée seulement après certaines réponses";
         no_questions: "There are no questions yet.", "Todavía no hay preguntas.", "Il n’y a pas encore de questions.";
         remove_about: "Removing a question takes what guests answered to it along, and the conditions that point at it; nothing goes before you save.", "Al eliminar una pregunta se va también lo que respondieron los huéspedes y las condiciones que la mencionan; nada se elimina hasta que guarde.", "Supprimer une question emporte ce que les voyageurs y ont répondu et les conditions qui la visent ; rien n’est supprimé avant l’enregistrement.";
         not_saved: "Not saved yet.", "Aún sin guardar.", "Pas encore enregistré.";

@@ -10,7 +10,9 @@ use super::axe;
 use super::driver::browse;
 use super::people::{judged, press, speak};
 use super::window::{ENTER, Window};
+use crate::console::steps::with_questions;
 use crate::console::things::{KEYS, Things, WEBHOOKS};
+use crate::covers::Provider;
 use crate::files::uploads;
 use crate::people::link_for;
 use crate::support::App;
@@ -27,7 +29,13 @@ pub(super) async fn enters(window: &Window, things: &Things<'_>) {
 
 /// A server with everything, whose member has come in.
 async fn furnished(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_>)) {
-    let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
+    let photos = Provider::start().await;
+    let flags = photos.flags();
+    let flags: Vec<&str> = [WEBHOOKS, KEYS, uploads()].into_iter().chain(flags.iter().map(String::as_str)).collect();
+    let app = App::on_sqlite(&flags).await;
+    // What is shown of photos is here.
+    let shown = crate::covers::page().to_string().replace("https://i.example/a/small", &format!("{}/favicon.ico", app.base));
+    photos.answer(200, &shown.replace("https://i.example/b/small", &format!("{}/favicon.ico", app.base)));
     let things = Things::make(&app, "Casa Azul").await;
     enters(window, &things).await;
     test(&app, &things).await;
@@ -41,10 +49,12 @@ async fn nothing_is_wrong_with_any_screen() {
     browse(DEADLINE, async |window| {
         axe::install(window).await;
         furnished(window, async |app, things| {
+            let many = with_questions(&things.house.api, 12).await;
             let looks = addresses().filter(|address| address.method == Method::GET);
             let looks: Vec<_> = looks
                 .map(|address| (address.name, things.at(&address).pop().unwrap()))
-                .chain([("missing", "/console/nothing".into())])
+                .chain([("missing", "/console/nothing".into()), ("many-questions", format!("/console/steps/{many}/questions"))])
+                .chain([("photos", format!("/console/manuals/{}/icon?query=house", things.manual))])
                 .collect();
             let mut found = Vec::new();
             for language in ["en", "es", "fr"] {
@@ -104,6 +114,17 @@ async fn the_script_makes_it_handier() {
         go(&format!("/brandings/{}", things.branding)).await;
         let picked = "const picker = document.querySelector('input[type=color]'); picker.value = '#112233'; picker.dispatchEvent(new Event('input')); return picker.nextElementSibling.value";
         assert_eq!(window.run(picked).await, json!("#112233"));
+        // What was typed is guarded against whatever another form sends, and not against its own button.
+        go(&format!("/categories/{}", things.category)).await;
+        let guarded = "const field = document.getElementById('title'); field.value = 'x'; field.dispatchEvent(new Event('input', { bubbles: true }));
+            const asks = () => !dispatchEvent(new Event('beforeunload', { cancelable: true }));
+            addEventListener('submit', event => event.preventDefault());
+            const typed = asks();
+            document.querySelector('form.search').requestSubmit();
+            const searched = asks();
+            field.form.requestSubmit();
+            return [typed, searched, asks()]";
+        assert_eq!(window.run(guarded).await, json!([true, true, false]));
         let complaints: Vec<String> = window.complaints().await;
         // Nobody has touched the page that was left with something typed.
         let complaints: Vec<_> = complaints.iter().filter(|complaint| !complaint.contains("beforeunload")).collect();

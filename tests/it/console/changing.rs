@@ -1,8 +1,9 @@
 //! Forms that make and change things: what is sent, what is refused, what two change at once.
 
+use engine::access::Permission;
 use serde_json::{Value, json};
 
-use super::{Form, marta, page, portal, read};
+use super::{Form, marta, member_with, page, portal, read};
 use crate::support::{App, on_both};
 
 on_both! {
@@ -70,6 +71,7 @@ on_both! {
         let form = Form::of(&page(&browser, &path).await, &path);
         let typed = form.with("name", " ").with("supportPhone", "nonsense").with("supportEmail", "nobody").with("supportNotes", "Kept <as> typed");
         let refused = typed.refused(&browser, 400).await;
+        assert!(refused.contains(">Name: ") && refused.contains(">Support email: "), "the list says which field: {refused}");
         for field in ["name", "supportPhone", "supportEmail"] {
             assert!(refused.contains(&format!("id=\"f-{field}-error\"")) && refused.contains(&format!("href=\"#f-{field}\"")), "{field}: {refused}");
         }
@@ -128,5 +130,56 @@ on_both! {
         assert_eq!((branding["id"].as_str(), &branding["backgroundColor"]), (Some(id), &json!("#ffffff")));
         let entries = read(&api, &format!("/translations/{}/entries", branding["calloutMessageId"].as_str().unwrap())).await;
         assert_eq!(entries[0]["text"], "Welcome back");
+    }
+
+    async fn a_form_of_which_a_text_is_refused_goes_on_from_the_rest(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let manual = api.post("/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "description": "Old" })).await.data();
+        let path = format!("/console/manuals/{}", manual["id"].as_str().unwrap());
+        let branding = api.post("/portal-brandings", json!({ "name": "Casa", "calloutMessage": "Welcome" })).await.data();
+        let browser = marta(&org).await;
+        for (path, read_at, name, title, text, most) in [
+            (path, format!("/portal-manuals/{}", manual["id"].as_str().unwrap()), "nickname", "titleId", "descriptionId", 5_000),
+            (format!("/console/brandings/{}", branding["id"].as_str().unwrap()), String::new(), "name", "nickname", "calloutMessageId", 2_000),
+        ] {
+            let form = Form::of(&page(&browser, &path).await, &path).with(name, "Renamed").with(title, "Retitled").with(text, &"x".repeat(most + 1));
+            app.clock.advance(std::time::Duration::from_secs(5));
+            let refused = form.refused(&browser, 400).await;
+            assert!(refused.contains("What else you changed is saved.") && refused.contains(&format!("f-{text}-error")), "{refused}");
+            let stored = if read_at.is_empty() { api.get("/portal-brandings").await.data()[0].clone() } else { read(&api, &read_at).await };
+            assert_eq!(stored[name], "Renamed");
+            app.clock.advance(std::time::Duration::from_secs(5));
+            // Nobody else has changed anything.
+            let (_, saved) = Form::of(&refused, &path).with(text, "Short").done(&browser, "saved").await;
+            let form = Form::of(&saved, &path);
+            assert_eq!((form.value(name), form.value(title), form.value(text)), (Some("Renamed"), Some("Retitled"), Some("Short")));
+        }
+    }
+
+    async fn a_text_that_may_not_be_read_is_not_written_over(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let manual = api.post("/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "description": "The real text" })).await.data();
+        let id = manual["id"].as_str().unwrap();
+        let path = format!("/console/manuals/{id}");
+        let browser = member_with(&org, &[Permission::ViewGuides, Permission::ModifyGuides], None).await;
+        let shown = page(&browser, &path).await;
+        let form = Form::of(&shown, &path);
+        assert_eq!((form.value("titleId"), form.value("descriptionId"), form.value("nickname")), (None, None, Some("Wi-Fi")));
+        assert!(shown.contains("To change it you need the permission see the setup and flats"), "{shown}");
+        form.with("nickname", "Internet").done(&browser, "saved").await;
+        let stored = read(&api, &format!("/portal-manuals/{id}")).await;
+        assert_eq!((&stored["nickname"], &stored["titleId"], &stored["descriptionId"]), (&json!("Internet"), &manual["titleId"], &manual["descriptionId"]));
+        let text = read(&api, &format!("/translations/{}/entries", manual["descriptionId"].as_str().unwrap())).await;
+        assert_eq!(text[0]["text"], "The real text");
+    }
+
+    async fn a_permission_that_is_lacking_is_called_by_its_name(app: App) {
+        let org = app.org().await;
+        let (_, path) = portal(&org.key().await, "Casa Azul").await;
+        let browser = member_with(&org, &[Permission::ViewProperties, Permission::ModifyProperties], None).await;
+        let shown = page(&browser, &path).await;
+        assert!(shown.contains("manage the organization") && !shown.contains("manage_organization"), "{shown}");
     }
 }

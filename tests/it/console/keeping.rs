@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use reqwest::Method;
+use serde_json::json;
 
 use super::{Form, html, marta, plain, portal, read};
 use crate::console::page;
@@ -60,5 +61,67 @@ on_both! {
         form.clone().with("supportNotes", &"x".repeat(2_001)).refused(&browser, 400).await;
         let answer = form.with("supportNotes", &"x".repeat(1 << 20)).send(&browser).await;
         assert_eq!(answer.status, 400, "{}", answer.body);
+    }
+
+    async fn what_comes_too_fast_is_not_lost(app: App, "--rate-limit-per-minute=30") {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (id, path) = portal(&api, "Casa Azul").await;
+        let step = api.post("/precheck-steps", json!({ "stepType": "additional_questions", "nickname": "Questions" })).await.data();
+        let questions = format!("/console/steps/{}/questions", step["id"].as_str().unwrap());
+        let browser = marta(&org).await;
+        let form = Form::of(&page(&browser, &path).await, &path).with("name", "Casa \"Verde\"").with("supportNotes", "a\r\nb");
+        let asked = Form::of(&page(&browser, &questions).await, &questions).with("act", "add").refused(&browser, 200).await;
+        let asked = Form::of(&asked, &questions).with("q0.text", "Do you bring a pet?").with("q0.kind", "yes_no").with("act", "save");
+        while browser.get("/console/portals").await.status == 200 {}
+        for form in [form, asked] {
+            let answer = form.send(&browser).await;
+            assert!(answer.header("retry-after").is_some(), "{}", answer.body);
+            let later = form.refused(&browser, 429).await;
+            assert!(later.contains("It is not lost") && later.contains("Send it again"), "{later}");
+            assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Casa Azul");
+            let again = Form::of(&later, &form.action);
+            assert_eq!(again.fields, form.fields.iter().map(|(name, value)| (name.clone(), value.replace("\r\n", "\n"))).collect::<Vec<_>>());
+            app.clock.advance(Duration::from_secs(61));
+            let answer = again.send(&browser).await;
+            assert_eq!(answer.status, 303, "{}", answer.body);
+            if form.action.ends_with("questions") {
+                break;
+            }
+            assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Casa \"Verde\"");
+            app.clock.advance(Duration::from_secs(61));
+            api.patch(&format!("/portals/{id}"), json!({ "data": { "name": "Casa Azul" } })).await.data();
+            while browser.get("/console/portals").await.status == 200 {}
+        }
+        let step = read(&api, &format!("/precheck-steps/{}", step["id"].as_str().unwrap())).await;
+        assert_eq!(step["questions"][0]["kind"], "yes_no");
+    }
+
+    async fn a_moment_and_hours_that_were_typed_stay(app: App, "--webhook-allow=127.0.0.0/8", "--console-keys") {
+        let org = app.org().await;
+        let key = org.key_and_id(&[]).await.1;
+        let member = ada(&org).await;
+        let browser = signed_in(&org, member).await;
+        let (webhook, _) = crate::console::things::subscribed(&browser, "task.created").await.unwrap();
+        let (log, rotate) = (format!("/console/webhooks/{webhook}"), format!("/console/webhooks/{webhook}/rotate"));
+        let token = format!("/console/access/keys/{key}/rotate");
+        let forms = [
+            (Form::of(&page(&browser, &log).await, "/failed"), "since", "yesterday"),
+            (Form::of(&page(&browser, &rotate).await, "/rotate"), "hours", "777"),
+            (Form::of(&page(&browser, &token).await, "/rotate"), "hours", "777"),
+        ];
+        for (form, name, value) in &forms {
+            let refused = form.clone().with(name, value).refused(&browser, 400).await;
+            assert_eq!(Form::of(&refused, &form.action).value(name), Some(*value), "{refused}");
+            assert!(refused.contains("role=\"alert\""), "{refused}");
+        }
+        app.clock.advance(Duration::from_secs(3 * 3_600));
+        for (form, name, value) in forms {
+            let ended = form.clone().with(name, value).refused(&browser, 401).await;
+            let again = signed_in(&org, member).await;
+            let filled = Form::of(&ended, &form.action).refused(&again, 200).await;
+            assert_eq!(Form::of(&filled, &form.action).value(name), Some(value), "{filled}");
+            assert!(filled.contains("when your session ended"), "{filled}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{Form, marta, page, plain, read};
+use crate::covers::{Provider, with_provider};
 use crate::support::{App, on_both};
 
 on_both! {
@@ -26,6 +27,7 @@ on_both! {
         // A cover is chosen from what a search finds.
         let icons = page(&browser, &format!("{path}/icon?query=wifi")).await;
         assert!(icons.contains("value=\"house-wifi\""), "{icons}");
+        assert!(!icons.contains("Photos") && icons.contains("Choose an icon"), "without a library of photos none are offered: {icons}");
         Form::of(&icons, &format!("{path}/icon")).with("iconName", "wifi").done(&browser, "saved").await;
         let id = path.rsplit('/').next().unwrap();
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["iconName"], "wifi");
@@ -68,7 +70,7 @@ on_both! {
         assert_eq!((&rules[1], &rules[2], rules.as_array().unwrap().len()), (&seasons, &verified, 3));
         let form = Form::of(&saved, &path);
         let refused = form.clone().with("relative_date.startDateRelativeType", "").with("seasonal.seasonalWindows.0.endDate", "2027-01-01").refused(&browser, 400).await;
-        assert!(refused.contains("class=\"error\""), "{refused}");
+        assert!(refused.contains("class=\"error\"") && refused.contains("<li>From: "), "{refused}");
         form.without("use.relative_date").without("use.seasonal").without("use.verification_status").done(&browser, "saved").await;
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["visibilityRules"], json!([]));
     }
@@ -142,6 +144,10 @@ on_both! {
         assert_eq!(found, json!([{ "id": ids[1], "language": "en", "text": "Two" }, { "id": ids[0], "language": "en", "text": "One" }]));
         assert_eq!(api.get(&format!("/translations?ids={}", crate::support::new_id())).await.data(), json!([]));
         assert_eq!(api.get("/translations").await.status, 400);
+        api.send(reqwest::Method::PUT, &format!("/translations/{}/entries/fr", ids[1]), Some(json!({ "text": "Deux" }))).await.data();
+        let versions = api.get(&format!("/translations/versions?ids={}&ids={}", ids[1], ids[0])).await.data();
+        let version = |id: &String, language: &str, text: &str| json!({ "id": id, "language": language, "text": text, "isMachineTranslated": false });
+        assert_eq!(versions, json!([version(&ids[1], "en", "Two"), version(&ids[1], "fr", "Deux"), version(&ids[0], "en", "One")]));
         // A limited caller reads what one of their things shows, and what nothing shows yet.
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
         let mut titles = Vec::new();
@@ -152,5 +158,46 @@ on_both! {
         let found = limited.get(&format!("/translations?ids={}&ids={}&ids={}", titles[0], titles[1], ids[0])).await.data();
         let found: Vec<&str> = found.as_array().unwrap().iter().map(|text| text["id"].as_str().unwrap()).collect();
         assert_eq!(found, [titles[0].as_str(), ids[0].as_str()]);
+        let versions = limited.get(&format!("/translations/versions?ids={}&ids={}", titles[0], titles[1])).await.data();
+        assert_eq!((versions.as_array().unwrap().len(), versions[0]["id"].as_str()), (1, Some(&*titles[0])));
+    }
+}
+
+with_provider! {
+    async fn a_photo_is_found_and_taken_for_a_cover(app: App, provider: Provider) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let id = api.post("/portal-manuals", json!({ "nickname": "Pool", "title": "Pool" })).await.data()["id"].as_str().unwrap().to_owned();
+        let browser = marta(&org).await;
+        let path = format!("/console/manuals/{id}");
+        assert!(page(&browser, &path).await.contains("Choose a cover"));
+        let cover = format!("{path}/icon");
+        page(&browser, &cover).await;
+        assert!(provider.asked().is_empty(), "nothing is asked before something is looked for");
+        let found = page(&browser, &format!("{cover}?query=house")).await;
+        assert!(found.contains("133 photos found.") && found.contains("value=\"house\""), "{found}");
+        assert!(found.contains("alt=\"White houses\"") && found.contains("https://p.example/@ada") && found.contains("Photo by Ada L"), "{found}");
+        assert!(plain(&found).contains("?query=house&page=2"), "{found}");
+        page(&browser, &format!("{cover}?query=house&page=2")).await;
+        assert!(provider.asked().last().unwrap()[0].ends_with("query=house&page=2&per_page=12"));
+        let taken = Form::of(&found, &cover).with("imageUrl", "https://i.example/b/regular");
+        let (_, manual) = taken.done(&browser, "saved").await;
+        assert!(manual.contains("<img class=\"photo\" src=\"https://i.example/b/regular\""), "{manual}");
+        assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["imageUrl"], "https://i.example/b/regular");
+        // A library that fails leaves the icons.
+        provider.answer(500, "");
+        let failed = page(&browser, &format!("{cover}?query=house")).await;
+        assert!(failed.contains("Photos cannot be searched right now") && failed.contains("value=\"house\""), "{failed}");
+        // What it names is led to on the web alone.
+        let mut evil = crate::covers::page();
+        evil["results"][0]["user"]["links"]["html"] = json!("javascript:alert(1)");
+        evil["results"][1]["urls"]["regular"] = json!("javascript:alert(1)");
+        provider.answer(200, &evil.to_string());
+        let found = page(&browser, &format!("{cover}?query=house")).await;
+        assert!(!found.contains("javascript:") && found.contains("White houses"), "{found}");
+        Form::of(&found, &cover).with("imageUrl", "").done(&browser, "saved").await;
+        assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["imageUrl"], json!(null));
+        let refused = Form::of(&found, &cover).with("imageUrl", "javascript:alert(1)").refused(&browser, 400).await;
+        assert!(refused.contains("role=\"alert\""), "{refused}");
     }
 }

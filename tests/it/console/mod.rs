@@ -12,7 +12,7 @@ mod owner;
 mod refusals;
 mod sizes;
 mod stays;
-mod steps;
+pub mod steps;
 mod submissions;
 pub mod things;
 mod webhooks;

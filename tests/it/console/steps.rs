@@ -10,6 +10,28 @@ async fn step(api: &Api, kind: &str, nickname: &str) -> String {
     api.post("/precheck-steps", json!({ "stepType": kind, "nickname": nickname })).await.data()["id"].as_str().unwrap().to_owned()
 }
 
+/// A step with so many questions, each of five options and asked by the first option of the one before; its id.
+pub async fn with_questions(api: &Api, count: usize) -> String {
+    let id = step(api, "additional_questions", "Many questions").await;
+    let text = async |text: String| {
+        api.post("/translations", json!({ "sourceTable": "precheck_question", "text": text })).await.data()["id"].clone()
+    };
+    let mut options = Vec::new();
+    for number in 1..=5 {
+        options.push(json!({ "nameMlTextId": text(format!("The answer of number {number}")).await }));
+    }
+    let mut questions = Vec::new();
+    for number in 0..count {
+        let conditions = if number == 0 { json!([]) } else { json!([{ "questionIndex": number - 1, "optionIndex": 0 }]) };
+        let asked = text(format!("What would you like to be asked as question {number}?")).await;
+        questions.push(
+            json!({ "kind": "single_select", "textMlTextId": asked, "isRequired": true, "options": options, "conditions": conditions }),
+        );
+    }
+    api.patch(&format!("/precheck-steps/{id}"), json!({ "data": { "questions": questions } })).await.data();
+    id
+}
+
 async fn order(api: &Api) -> Vec<String> {
     let rows = api.get("/precheck-steps").await.data();
     rows.as_array().unwrap().iter().map(|row| row["nickname"].as_str().unwrap().to_owned()).collect()
@@ -121,4 +143,157 @@ on_both! {
         let refused = form.with("q2.text", "Which?").with("q2.kind", "single_select").with("act", "save").refused(&browser, 400).await;
         assert!(refused.contains("class=\"error\"") && refused.contains("value=\"Which?\""), "{refused}");
     }
+
+    async fn options_that_say_the_same_have_a_text_each(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let id = step(&api, "additional_questions", "Questions").await;
+        let browser = marta(&org).await;
+        let path = format!("/console/steps/{id}/questions");
+        let act = async |form: Form, act: &str| Form::of(&form.with("act", act).refused(&browser, 200).await, &path);
+        let mut form = Form::of(&page(&browser, &path).await, &path);
+        for number in 0..2 {
+            form = act(act(form, "add").await, &format!("option {number}")).await;
+            form = form.with(&format!("q{number}.text"), "Which?").with(&format!("q{number}.o0.text"), "Other");
+        }
+        let (_, saved) = form.with("act", "save").done(&browser, "saved").await;
+        let questions = read(&api, &format!("/precheck-steps/{id}")).await["questions"].clone();
+        let texts = [&questions[0]["textMlTextId"], &questions[1]["textMlTextId"], &questions[0]["options"][0]["nameMlTextId"], &questions[1]["options"][0]["nameMlTextId"]];
+        let distinct: std::collections::BTreeSet<&str> = texts.iter().map(|text| text.as_str().unwrap()).collect();
+        assert_eq!(distinct.len(), 4, "{questions}");
+        // So that one can be called otherwise and the other stays.
+        Form::of(&saved, &path).with("q0.o0.text", "Something else").with("act", "save").done(&browser, "saved").await;
+        let english = async |text: &serde_json::Value| read(&api, &format!("/translations/{}/entries", text.as_str().unwrap())).await[0]["text"].clone();
+        assert_eq!((english(texts[2]).await, english(texts[3]).await), (json!("Something else"), json!("Other")));
+    }
+
+    async fn a_form_of_many_questions_is_small_and_saves_what_was_changed(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let id = with_questions(&api, 30).await;
+        let before = read(&api, &format!("/precheck-steps/{id}")).await["questions"].clone();
+        let browser = marta(&org).await;
+        let path = format!("/console/steps/{id}/questions");
+        // A page of the console is at most 100 KiB.
+        let shown = page(&browser, &path).await;
+        assert_eq!(shown.matches("class=\"card folded\"").count(), 30);
+        let form = Form::of(&shown, &path);
+        assert!(form.fields.len() < 100, "{} fields", form.fields.len());
+        let act = async |form: Form, act: &str| form.with("act", act).refused(&browser, 200).await;
+        let opened = act(form, "open 20").await;
+        assert_eq!(opened.matches("class=\"card folded\"").count(), 29);
+        let form = Form::of(&opened, &path);
+        assert_eq!((form.value("q20.o4.text"), form.value("q20.c")), (Some("The answer of number 5"), before[19]["options"][0]["id"].as_str()));
+        // Answers of another question are there for the asking.
+        let question = before[3]["id"].as_str().unwrap();
+        let asked = act(form.with("q20.from", question), "ways 20").await;
+        let answer = before[3]["options"][2]["id"].as_str().unwrap();
+        assert!(asked.contains(&format!("name=\"q20.c\" value=\"{answer}\"")), "{asked}");
+        let form = Form::of(&asked, &path).with("q20.c", answer).with("q20.text", "What else?").with("q20.o4.text", "Nothing").without("q20.required");
+        // What was changed stays open, whatever is opened besides.
+        let form = Form::of(&act(form, "open 2").await, &path);
+        assert_eq!((form.value("q20.text"), form.value("q2.o0.text")), (Some("What else?"), Some("The answer of number 1")));
+        let (_, saved) = act_and_save(form, &browser, &path).await;
+        assert_eq!(saved.matches("class=\"card folded\"").count(), 30);
+        let after = read(&api, &format!("/precheck-steps/{id}")).await["questions"].clone();
+        let mut expected = before.clone();
+        expected[20]["isRequired"] = json!(false);
+        expected[20]["conditions"] = json!([{ "optionId": answer }]);
+        // The one that was opened is moved up, still folded or not.
+        let moved = expected.as_array_mut().unwrap();
+        moved.swap(5, 4);
+        moved[4]["conditions"] = json!([]);
+        moved[5]["conditions"] = json!([{ "optionId": before[3]["options"][0]["id"] }]);
+        assert_eq!(after.as_array().unwrap().len(), 30);
+        for (number, (after, expected)) in after.as_array().unwrap().iter().zip(expected.as_array().unwrap()).enumerate() {
+            assert_eq!(after, expected, "{number}");
+        }
+        let text = read(&api, &format!("/translations/{}/entries", after[20]["textMlTextId"].as_str().unwrap())).await;
+        assert_eq!(text[0]["text"], "What else?");
+        assert!(saved.contains("What else?") && saved.contains("asked only after certain answers"), "{saved}");
+    }
+
+    async fn a_form_that_does_not_say_what_it_wants_changes_nothing(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let id = with_questions(&api, 2).await;
+        let before = read(&api, &format!("/precheck-steps/{id}")).await;
+        let browser = marta(&org).await;
+        let path = format!("/console/steps/{id}/questions");
+        let form = Form::of(&page(&browser, &path).await, &path).with("q0.text", "Else?");
+        form.clone().refused(&browser, 200).await;
+        // Nor does one of which a part would be lost.
+        let mut large = form.with("act", "save");
+        large.fields.extend((0..5_000).map(|number| (format!("x{number}"), String::new())));
+        let refused = large.refused(&browser, 400).await;
+        assert!(refused.contains("at most 5,000 fields") && refused.contains("what you typed is still there"), "{refused}");
+        assert_eq!(read(&api, &format!("/precheck-steps/{id}")).await, before);
+    }
+
+    async fn questions_of_which_a_part_is_refused_go_on_from_the_rest(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let id = with_questions(&api, 2).await;
+        let browser = marta(&org).await;
+        let path = format!("/console/steps/{id}/questions");
+        let act = async |form: Form, act: &str| Form::of(&form.with("act", act).refused(&browser, 200).await, &path);
+        let form = act(Form::of(&page(&browser, &path).await, &path), "add").await;
+        let form = form.without("q0.required").with("q1.text", &"x".repeat(6_001)).with("q2.text", "And what else?").with("q2.kind", "free_form_input");
+        let refused = form.with("act", "save").refused(&browser, 400).await;
+        assert!(refused.contains("Question 2: ") && refused.contains("What else you changed is saved."), "{refused}");
+        let questions = read(&api, &format!("/precheck-steps/{id}")).await["questions"].clone();
+        assert_eq!((&questions[0]["isRequired"], questions.as_array().unwrap().len()), (&json!(false), 3));
+        let again = Form::of(&refused, &path);
+        assert_eq!(again.value("q2.key"), questions[2]["id"].as_str());
+        again.with("q1.text", "Shorter?").with("act", "save").done(&browser, "saved").await;
+        assert_eq!(read(&api, &format!("/precheck-steps/{id}")).await["questions"], questions, "nothing is made twice");
+        let text = read(&api, &format!("/translations/{}/entries", questions[1]["textMlTextId"].as_str().unwrap())).await;
+        assert_eq!(text[0]["text"], "Shorter?");
+    }
+
+    async fn a_step_says_how_many_flats_it_reaches(app: App) {
+        let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es", "fr"] })).await;
+        let api = org.key().await;
+        let (group, tag) = (org.group().await, org.tag().await);
+        // Four that the group or the tag has, one of them by both; one that has neither.
+        for (group, tags) in [(Some(group), vec![]), (Some(group), vec![]), (Some(group), vec![tag]), (None, vec![tag]), (None, vec![])] {
+            org.property(group, &tags).await;
+        }
+        let made = api.post("/precheck-steps", json!({ "stepType": "agreement", "nickname": "Rules", "displayTitle": "Our rules", "minLos": 2, "contractTemplateText": "Quiet." })).await.data();
+        let id = made["id"].as_str().unwrap();
+        let browser = marta(&org).await;
+        let path = format!("/console/steps/{id}");
+        assert!(page(&browser, &path).await.contains("It reaches no flat yet"));
+        api.post("/entity-scopes/add", json!({ "entityType": "precheck_step", "entityId": id, "propertyGroupIds": [group], "tagIds": [tag] })).await.data();
+        for path in [&*path, "/console/steps"] {
+            let shown = page(&browser, path).await;
+            assert!(shown.contains("Guests of 4 flats, for stays of 2 nights or more."), "{shown}");
+        }
+        // And what it says, in every language: what a machine wrote is told apart.
+        let title = made["displayTitleMlTextId"].as_str().unwrap();
+        api.send(reqwest::Method::PUT, &format!("/translations/{title}/entries/es"), Some(json!({ "text": "Nuestras normas" }))).await.data();
+        let shown = page(&browser, &path).await;
+        assert!(shown.contains("lang=\"en\" dir=\"auto\">Our rules<") && shown.contains("lang=\"es\" dir=\"auto\">Nuestras normas<"), "{shown}");
+        assert!(shown.contains("Not there yet") && shown.contains(&format!("/console/translations/{title}")), "{shown}");
+    }
+
+    async fn a_move_that_was_kept_says_so_in_the_language_of_the_page(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let ids = [step(&api, "agreement", "A").await, step(&api, "agreement", "B").await];
+        let browser = marta(&org).await;
+        let language = Form::of(&page(&browser, "/console/steps").await, "/console/language").with("language", "es");
+        language.send(&browser).await;
+        for (path, name, id) in [("/console/steps", "down", ids[0].clone()), ("/console/categories", "title", "Uno".to_owned())] {
+            let kept = Form { action: path.to_owned(), fields: vec![("kept".into(), "1".into()), (name.into(), id)] };
+            let refused = kept.refused(&browser, 403).await;
+            assert!(refused.contains("Este formulario no es de su sesión") && !refused.contains("The form is none"), "{refused}");
+        }
+    }
+}
+
+/// Moves a question that is folded, and saves.
+async fn act_and_save(form: Form, browser: &Browser, path: &str) -> (String, String) {
+    let moved = form.with("act", "up 5").refused(browser, 200).await;
+    Form::of(&moved, path).with("act", "save").done(browser, "saved").await
 }

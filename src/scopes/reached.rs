@@ -1,0 +1,127 @@
+//! countReachedProperties: how many properties steps, manuals and portals reach, each property once, however many ways lead to it.
+
+use std::collections::{HashMap, HashSet};
+
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::Result;
+use engine::kit::Weighed;
+use engine::operation::{Basis, Needs, Operation};
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{EntityType, Target, TargetKind, serving, targets_of};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OfEntities {
+    /// What `entityIds` are the ids of: steps, manuals or portals.
+    entity_type: EntityType,
+    /// Ids of steps, manuals or portals; what is unknown, or of another type, reaches nothing.
+    #[schemars(length(max = 100))]
+    entity_ids: Vec<Uuid>,
+}
+
+/// How far one reaches.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({ "entityId": "0192f0c1-2345-7abc-8def-0123456789ab", "propertyCount": 214 }))]
+struct Reached {
+    /// The step, manual or portal.
+    entity_id: Uuid,
+    /// Properties that it is assigned to, themselves or by their group, a tag or the portal that serves them; for a portal those that it
+    /// serves. A limited caller's are counted alone.
+    property_count: usize,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public("countReachedProperties", Method::GET, "/entity-scopes/reach", Needs::Permission(Permission::ViewProperties))
+            .summary("Count the properties that steps, manuals or portals reach")
+            .rest_only()
+            .kept(Basis::Configuration)
+            .run(count),
+    ]
+}
+
+/// The properties of an organization, and which of them stand behind what things are assigned to.
+struct Behind {
+    places: HashMap<Uuid, u32>,
+    behind: HashMap<Target, Vec<u32>>,
+}
+
+impl Behind {
+    fn load(context: &mut Context<'_, '_>) -> Result<Self> {
+        let (mut places, mut behind) = (HashMap::new(), HashMap::<Target, Vec<u32>>::new());
+        for (place, (placement, portal)) in (0..).zip(serving::served(context)?) {
+            places.insert(placement.property, place);
+            let tags = placement.tags.iter().map(|tag| (TargetKind::Tag, *tag));
+            let group = placement.group.map(|group| (TargetKind::PropertyGroup, group));
+            for target in tags.chain(group).chain(portal.map(|portal| (TargetKind::Portal, portal))) {
+                behind.entry(target).or_default().push(place);
+            }
+        }
+        Ok(Self { places, behind })
+    }
+
+    /// How many properties stand behind some targets, of those that count.
+    fn count(&self, targets: &[Target], own: Option<&HashSet<u32>>) -> usize {
+        let mut reached = HashSet::new();
+        for target in targets {
+            match target {
+                (TargetKind::Property, id) => reached.extend(self.places.get(id)),
+                _ => reached.extend(self.behind.get(target).into_iter().flatten()),
+            }
+        }
+        reached.iter().filter(|place| own.is_none_or(|own| own.contains(place))).count()
+    }
+}
+
+impl Weighed for Behind {
+    fn weight(&self) -> u64 {
+        let links: usize = self.behind.values().map(Vec::len).sum();
+        let bytes = 2 * self.places.len() * size_of::<(Uuid, u32)>() + 2 * self.behind.len() * size_of::<(Target, Vec<u32>)>() + 4 * links;
+        u64::try_from(bytes).unwrap_or(u64::MAX / 2)
+    }
+}
+
+fn count(context: &mut Context<'_, '_>, input: OfEntities) -> Result<Vec<Reached>> {
+    let mut ids = input.entity_ids;
+    let mut seen = HashSet::new();
+    ids.retain(|id| seen.insert(*id));
+    let behind = context.cached("behind targets", Behind::load)?;
+    let own: Option<HashSet<u32>> = context.reach().is_limited().then(|| {
+        let reach = context.reach();
+        behind.places.iter().filter(|(property, _)| reach.covers(**property)).map(|(_, place)| *place).collect()
+    });
+    let assigned = match input.entity_type {
+        EntityType::PortalSettings => ids.iter().map(|id| (*id, vec![(TargetKind::Portal, *id)])).collect(),
+        other => targets_of(context, other, &ids)?,
+    };
+    let reached = |id: Uuid| {
+        let targets = assigned.get(&id).map(Vec::as_slice).unwrap_or_default();
+        Reached { entity_id: id, property_count: behind.count(targets, own.as_ref()) }
+    };
+    Ok(ids.into_iter().map(reached).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_property_is_counted_once() {
+        let id = Uuid::from_u128;
+        let (group, tag) = ((TargetKind::PropertyGroup, id(10)), (TargetKind::Tag, id(10)));
+        let behind = Behind {
+            places: (1..=4).map(|number| (id(number), u32::try_from(number).unwrap())).collect(),
+            behind: HashMap::from([(group, vec![1, 2]), (tag, vec![2, 3])]),
+        };
+        assert_eq!(behind.count(&[group, tag, (TargetKind::Property, id(1)), (TargetKind::Property, id(9))], None), 3);
+        assert_eq!(behind.count(&[group, (TargetKind::Property, id(4))], Some(&HashSet::from([2, 4]))), 2);
+        assert_eq!(behind.count(&[], None), 0);
+    }
+}
