@@ -66,7 +66,9 @@ struct ListTexts {
 /// A text as it would be shown.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "en", "text": "Welcome to Barcelona" }))]
+#[schemars(example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false,
+}))]
 struct TextView {
     /// The translation.
     id: Uuid,
@@ -74,6 +76,8 @@ struct TextView {
     language: String,
     /// The text.
     text: String,
+    /// Whether a machine made it.
+    is_machine_translated: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -166,7 +170,10 @@ fn list_texts(context: &mut Context<'_, '_>, input: ListTexts) -> Result<Vec<Tex
         ids.retain(|id| readable.contains(id));
     }
     let found = texts(context, ids.iter().copied(), &language)?;
-    let view = |id: Uuid| Some(TextView { id, language: found.language_of(id)?.to_owned(), text: found.of(Some(id))? });
+    let view = |id: Uuid| {
+        let (language, text) = (found.language_of(id)?.to_owned(), found.of(Some(id))?);
+        Some(TextView { id, language, text, is_machine_translated: found.is_machine_translated(id) })
+    };
     Ok(ids.into_iter().filter_map(view).collect())
 }
 

@@ -148,6 +148,6 @@ pub(super) fn preview(visit: &Visit) -> Answering<'_> {
         let is_all = visit.sent("includeInactive").is_some();
         let portal = visit.sent("portal").unwrap_or_default();
         let arguments = json!({ "id": portal, "reservationId": id, "language": language, "at": at, "includeInactive": is_all });
-        preview::go_on(visit, arguments).await
+        preview::show(visit, arguments).await
     })
 }

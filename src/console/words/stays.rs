@@ -32,7 +32,7 @@ words! {
         so_far: "{done} of {all} steps complete", "{done} de {all} pasos completos", "{done} étapes sur {all} complètes";
         read_submission: "What the guest gave", "Lo que ha dado el huésped", "Ce que le voyageur a donné";
         look: "The guest’s page", "La página del huésped", "La page du voyageur";
-        look_about: "As the guest sees it, without what they gave. It stores nothing and is good for an hour.", "Como la ve el huésped, sin lo que ha dado. No guarda nada y vale una hora.", "Telle que le voyageur la voit, sans ce qu’il a donné. Rien n’est enregistré ; elle vaut une heure.";
+        look_about: "As the guest sees it, without what they gave. To walk through it, open it in a tab: that link is good for an hour.", "Como la ve el huésped, sin lo que ha dado. Para recorrerla, ábrala en otra pestaña: ese enlace vale una hora.", "Telle que le voyageur la voit, sans ce qu’il a donné. Pour la parcourir, ouvrez-la dans un onglet : ce lien vaut une heure.";
         own_language: "The guest’s own", "El del huésped", "Celle du voyageur";
         at: "At another moment", "En otro momento", "À un autre moment";
         at_hint: "In the time of {zone}. Empty: now.", "En la hora de {zone}. Vacío: ahora.", "À l’heure de {zone}. Vide : maintenant.";
