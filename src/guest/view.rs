@@ -294,7 +294,8 @@ fn offer(portal: &Portal, texts: &Texts) -> OfferView {
 
 /// As it is published: of a portal with an offer, before the guest has begun.
 fn example() -> Value {
-    let [stay, flat, portal, branding] = [0xab, 0xac, 0xad, 0xae].map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));
+    let [stay, flat, portal, branding] =
+        [0xab, 0xac, 0xad, 0xae].map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));
     json!({
         "reservation": {
             "id": stay, "status": "confirmed", "checkIn": "2026-12-11", "checkOut": "2026-12-14",

@@ -2,7 +2,7 @@
 
 use engine::access::Permission;
 use engine::context::Context;
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::field::Language;
 use engine::format;
 use engine::operation::{Basis, Listing, Needs, Operation, Page, PageLimits};
@@ -105,10 +105,9 @@ fn list(context: &mut Context<'_, '_>, input: ListShownTexts, page: Page) -> Res
     let found = context.rows(&PAGE, params)?.iter().map(read).collect::<Result<Vec<_>>>()?;
     let texts = texts(context, found.iter().map(|(id, ..)| *id), &language)?;
     let item = |(id, thing_id, field): (Uuid, Uuid, String)| {
-        let text = texts.of(Some(id)).ok_or_else(|| Error::internal("a text in no language"))?;
-        let language = texts.language_of(id).unwrap_or_default().to_owned();
-        Ok(ShownText { id, thing_id, field, language, text, is_machine_translated: texts.is_machine_translated(id) })
+        let (language, text) = (texts.language_of(id).unwrap_or(ENGLISH).to_owned(), texts.of(Some(id)).unwrap_or_default());
+        ShownText { id, thing_id, field, language, text, is_machine_translated: texts.is_machine_translated(id) }
     };
-    let items = found.into_iter().map(item).collect::<Result<_>>()?;
+    let items = found.into_iter().map(item).collect();
     Ok(Listing { items, total: total.map_or(Ok(0), |row| row.get(0))? })
 }

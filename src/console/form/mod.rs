@@ -15,4 +15,4 @@ pub use editing::{Outcome, Reading, Resource, Stored, create_form, created, edit
 pub use fill::{fill, read};
 pub use layout::{Layout, Section};
 pub use said::brief;
-pub use spec::{Spec, of_object};
+pub use spec::{Kind, Spec, of_object, specs};

@@ -63,6 +63,8 @@ words! {
         change: "What would change it:", "Qué lo cambiaría:", "Ce qui le changerait :";
         open_it: "Open it", "Abrirlo", "L’ouvrir";
         open_assignments: "Its assignments", "Sus asignaciones", "Ses affectations";
+        open_rule: "The rule", "La regla", "La règle";
+        open_portals: "Portals", "Portales", "Portails";
         open_portal: "The portal", "El portal", "Le portail";
         c_assign: "assign it to the flat, to its group or to one of its tags.", "asignarlo al alojamiento, a su grupo o a una de sus etiquetas.", "l’affecter au logement, à son groupe ou à l’une de ses étiquettes.";
         c_activate: "switch it on.", "activarlo.", "l’activer.";
