@@ -28,6 +28,19 @@ impl<T: JsonSchema> JsonSchema for Kept<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<Shape<T>>()
+    }
+}
+
+/// What may be sent of a resource, under a name of its own.
+struct Shape<T>(PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for Shape<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Draft", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         T::json_schema(generator)
     }
 }

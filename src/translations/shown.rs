@@ -80,7 +80,7 @@ struct ShownText {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("listShownTexts", Method::GET, "/shown-texts", Needs::Permission(Permission::ViewProperties))
+        Operation::public("listShownTexts", Method::GET, "/translations/shown", Needs::Permission(Permission::ViewProperties))
             .summary("List the texts that guests read, by what shows them; those to be translated if wanted")
             .rest_only()
             .kept(Basis::Configuration)

@@ -38,13 +38,13 @@ on_both! {
         assert_eq!(answer.error(400)["details"]["issues"], json!([{ "path": ["data", "supportPhone"], "message": "is not a valid phone number" }]));
     }
 
-    async fn what_has_no_words_of_its_own_is_said_as_the_interface_says_it(app: App, "--console-keys") {
+    async fn what_is_refused_of_a_key_is_said_in_the_language_of_the_page(app: App, "--console-keys") {
         let org = app.org().await;
         let browser = member_with(&org, &[Permission::ManageOrganization], None).await;
         in_language(&browser, "es").await;
         let new = Form::of(&page(&browser, "/console/access/keys/new").await, "/keys/new");
         let refused = plain(&new.with("name", "More").with("permission", "view_devices").refused(&browser, 403).await);
-        assert!(refused.contains("Esto no está permitido.") && refused.contains("at most what you hold"), "{refused}");
+        assert!(refused.contains("La clave tendría un permiso que usted no tiene."), "{refused}");
     }
 
     async fn what_a_guest_wrote_is_on_the_page_of_the_stay(app: App) {
