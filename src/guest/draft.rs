@@ -70,8 +70,35 @@ const PROMPT: Uuid = Uuid::from_u128(4);
 const CALLOUT: Uuid = Uuid::from_u128(5);
 
 /// What is said of a text.
-fn said<T: Deref<Target = str>>(field: &Field<Option<T>>) -> Option<Option<String>> {
-    field.sent().map(|text| text.as_deref().map(str::to_owned))
+enum Said {
+    Nothing,
+    Null,
+    Text(String),
+}
+
+impl Said {
+    /// An empty text says nothing.
+    fn of<T: Deref<Target = str>>(field: &Field<Option<T>>) -> Self {
+        match field.sent() {
+            None => Self::Nothing,
+            Some(None) => Self::Null,
+            Some(Some(text)) if text.is_empty() => Self::Nothing,
+            Some(Some(text)) => Self::Text((**text).to_owned()),
+        }
+    }
+
+    /// Links the text where there is one, by its id.
+    fn link(&self, link: &mut Option<Uuid>, id: Uuid) {
+        match self {
+            Self::Nothing => {}
+            Self::Null => *link = None,
+            Self::Text(_) => *link = Some(id),
+        }
+    }
+
+    fn text(self) -> Option<String> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
 }
 
 impl Draft {
@@ -88,20 +115,10 @@ impl Draft {
     pub fn set_up(&self, portal: &mut Portal) {
         let Some(kept) = &self.portal else { return };
         let fields = kept.fields();
-        for (id, text, link) in [
-            (TITLE, said(&fields.special_offer_title), &mut portal.special_offer_title_id),
-            (TYPE, said(&fields.special_offer_type), &mut portal.special_offer_type_id),
-            (CALL, said(&fields.special_offer_cta_text), &mut portal.special_offer_cta_text_id),
-            (PROMPT, said(&fields.precheckin_prompt_message), &mut portal.precheckin_prompt_message_id),
-        ] {
-            match text {
-                None => {}
-                Some(None) => *link = None,
-                // An empty one changes nothing.
-                Some(Some(text)) if text.is_empty() => {}
-                Some(Some(_)) => *link = Some(id),
-            }
-        }
+        Said::of(&fields.special_offer_title).link(&mut portal.special_offer_title_id, TITLE);
+        Said::of(&fields.special_offer_type).link(&mut portal.special_offer_type_id, TYPE);
+        Said::of(&fields.special_offer_cta_text).link(&mut portal.special_offer_cta_text_id, CALL);
+        Said::of(&fields.precheckin_prompt_message).link(&mut portal.precheckin_prompt_message_id, PROMPT);
         fields.apply(portal);
     }
 
@@ -109,11 +126,9 @@ impl Draft {
     pub fn dress(&self, branding: Option<&mut Branding>) {
         let (Some(kept), Some(branding)) = (&self.branding, branding) else { return };
         let fields = kept.fields();
-        let callout = said(&fields.callout_message);
+        let callout = Said::of(&fields.callout_message);
         fields.apply(branding);
-        if let Some(callout) = callout {
-            branding.callout_message_id = callout.filter(|text| !text.trim().is_empty()).map(|_| CALLOUT);
-        }
+        callout.link(&mut branding.callout_message_id, CALLOUT);
     }
 
     /// The texts, by the ids that link them.
@@ -121,12 +136,12 @@ impl Draft {
         let portal = self.portal.as_ref().map(Kept::fields).unwrap_or_default();
         let branding = self.branding.as_ref().map(Kept::fields).unwrap_or_default();
         let all = [
-            (TITLE, said(&portal.special_offer_title)),
-            (TYPE, said(&portal.special_offer_type)),
-            (CALL, said(&portal.special_offer_cta_text)),
-            (PROMPT, said(&portal.precheckin_prompt_message)),
-            (CALLOUT, said(&branding.callout_message)),
+            (TITLE, Said::of(&portal.special_offer_title)),
+            (TYPE, Said::of(&portal.special_offer_type)),
+            (CALL, Said::of(&portal.special_offer_cta_text)),
+            (PROMPT, Said::of(&portal.precheckin_prompt_message)),
+            (CALLOUT, Said::of(&branding.callout_message)),
         ];
-        all.into_iter().filter_map(|(id, text)| Some((id, text??)))
+        all.into_iter().filter_map(|(id, said)| Some((id, said.text()?)))
     }
 }

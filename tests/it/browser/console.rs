@@ -86,7 +86,8 @@ async fn a_portal_is_changed_by_the_keyboard_with_and_without_scripts() {
             window.types(" and day").await;
             window.tabs_to("the button", is("formaction")).await;
             window.press(ENTER).await;
-            let shown = "const frame = document.querySelector('iframe'); return !!frame.contentDocument?.body?.textContent.includes('and day')";
+            let shown =
+                "const frame = document.querySelector('iframe'); return !!frame.contentDocument?.body?.textContent.includes('and day')";
             window.until("what is typed on the guest's page", shown).await;
             assert_eq!(window.run("return document.getElementById('f-supportNotes').value.includes('and day')").await, json!(true));
         })
