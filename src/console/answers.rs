@@ -1,6 +1,8 @@
 //! What a guest gave in a step, a line a value, in words.
 
-use serde_json::Value;
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
 
 use super::labels;
 use super::visit::Visit;
@@ -9,6 +11,7 @@ use crate::words::{fill, in_language};
 /// Values of a step that are shown at the most, and how much of each: a page stays one that can be read.
 const MOST: usize = 200;
 const LONGEST: usize = 2_000;
+const LIST_WAIVERS: &str = "listDamageWaivers";
 /// How deep answers are looked into.
 const DEEPEST: usize = 5;
 
@@ -20,8 +23,20 @@ pub struct Given {
     pub value: String,
 }
 
+/// The field that names a damage waiver.
+const WAIVER: &str = "damageWaiverId";
+
+/// What the damage waivers are called that some answers name; nothing where they name none.
+pub async fn waivers<'a>(visit: &Visit, mut answers: impl Iterator<Item = &'a Value>) -> HashMap<String, String> {
+    if !visit.may(LIST_WAIVERS) || !answers.any(|answers| answers[WAIVER].is_string()) {
+        return HashMap::new();
+    }
+    let rows: Vec<Value> = visit.get(LIST_WAIVERS, json!({})).await.unwrap_or_default();
+    rows.iter().filter_map(|row| Some((row["id"].as_str()?.to_owned(), row["name"].as_str()?.to_owned()))).collect()
+}
+
 /// What was given, and whether there is more than is shown. Questions come with their texts, anything else by its fields.
-pub fn given(visit: &Visit, answers: &Value) -> (Vec<Given>, bool) {
+pub fn given(visit: &Visit, answers: &Value, waivers: &HashMap<String, String>) -> (Vec<Given>, bool) {
     let mut given = match answers {
         Value::Array(questions) => questions.iter().map(question).collect(),
         answers => {
@@ -30,6 +45,11 @@ pub fn given(visit: &Visit, answers: &Value) -> (Vec<Given>, bool) {
             rows
         }
     };
+    for given in &mut given {
+        if let Some(name) = waivers.get(&given.value) {
+            given.value.clone_from(name);
+        }
+    }
     let is_cut = given.len() > MOST || given.iter().any(|given| given.value.chars().count() > LONGEST);
     given.truncate(MOST);
     for given in &mut given {
@@ -51,7 +71,8 @@ fn gather(visit: &Visit, label: &str, value: &Value, depth: usize, rows: &mut Ve
             for (name, value) in fields {
                 // A list of guests is told by its guests.
                 let label = if name == "guests" && value.is_array() { label.to_owned() } else { below(called(visit, name)) };
-                gather(visit, &label, value, depth + 1, rows);
+                let chosen = value.as_str().filter(|_| name == "choice").map(|value| labels::choice(visit.language, value).into());
+                gather(visit, &label, chosen.as_ref().unwrap_or(value), depth + 1, rows);
             }
         }
         Value::Array(items) if depth < DEEPEST && items.iter().any(Value::is_object) => {

@@ -17,7 +17,7 @@ use super::portals;
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
-use super::visit::{Visit, first};
+use super::visit::Visit;
 use super::words::Words;
 use crate::words::fill;
 
@@ -175,6 +175,32 @@ struct Row {
     id: String,
     name: String,
     is_assigned: bool,
+    /// As it is assigned, or as somebody has ticked it who could not save that.
+    is_ticked: bool,
+}
+
+/// What was ticked in a form: the rows that it had, those that were assigned, those that are to be.
+struct Ticked<'v> {
+    shown: BTreeSet<&'v str>,
+    was: BTreeSet<&'v str>,
+    is: BTreeSet<&'v str>,
+}
+
+impl<'v> Ticked<'v> {
+    fn of(visit: &'v Visit) -> Self {
+        let all = |name: &str| visit.fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect();
+        Self { shown: all("shown"), was: all("was"), is: all("assigned") }
+    }
+
+    /// What is to be assigned that was not.
+    fn added(&self) -> Vec<&'v str> {
+        self.shown.iter().filter(|id| self.is.contains(*id) && !self.was.contains(*id)).copied().collect()
+    }
+
+    /// What was assigned and is not to be.
+    fn removed(&self) -> Vec<&'v str> {
+        self.shown.iter().filter(|id| self.was.contains(*id) && !self.is.contains(*id)).copied().collect()
+    }
 }
 
 #[derive(Template)]
@@ -193,7 +219,9 @@ struct Shown<'v> {
     rows: Vec<Row>,
     paging: Paging,
     may_change: bool,
-    problem: Option<String>,
+    problems: Vec<String>,
+    /// Whether what was ticked was kept while the session ended.
+    is_kept: bool,
 }
 
 /// What is asked for: of what, and which.
@@ -238,6 +266,13 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<axum::response:
     let frame = frame.below(visit, name.clone(), &format!("{above_path}/{id}"));
     let pairs: Vec<(&str, &str)> =
         visit.query.iter().filter(|(name, _)| name != "done").map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let ticked = Ticked::of(visit);
+    let (added, removed) = (ticked.added(), ticked.removed());
+    let row = |(id, name): (String, String)| {
+        let is_assigned = is_on.contains(&id);
+        let is_ticked = added.contains(&id.as_str()) || is_assigned && !removed.contains(&id.as_str());
+        Row { id, name, is_assigned, is_ticked }
+    };
     let page = Shown {
         frame,
         about: fill(words.assign.about, &[("name", &name)]),
@@ -247,10 +282,11 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<axum::response:
         to: target.word(),
         query,
         is_assigned_only,
-        rows: listed.into_iter().map(|(id, name)| Row { is_assigned: is_on.contains(&id), id, name }).collect(),
+        rows: listed.into_iter().map(row).collect(),
         paging,
         may_change,
-        problem: refused.as_ref().map(|refusal| refusal.message.clone()),
+        problems: refused.iter().flat_map(|refusal| refusal.sentences(visit)).collect(),
+        is_kept: !ticked.shown.is_empty() && !visit.may_write(),
     };
     Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
 }
@@ -314,17 +350,16 @@ fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let (entity, id, target) = asked(visit)?;
         visit.get::<Value>(entity.read(), json!({ "id": id })).await?;
-        let all = |name: &str| -> BTreeSet<&str> {
-            visit.fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
-        };
-        let (shown, was, is) = (all("shown"), all("was"), all("assigned"));
-        let added: Vec<&str> = shown.iter().filter(|id| is.contains(*id) && !was.contains(*id)).copied().collect();
-        let removed: Vec<&str> = shown.iter().filter(|id| was.contains(*id) && !is.contains(*id)).copied().collect();
+        let ticked = Ticked::of(visit);
+        let (added, removed) = (ticked.added(), ticked.removed());
+        if !visit.may_write() {
+            return page(visit, None).await;
+        }
         let pairs: Vec<(&str, &str)> =
             visit.query.iter().filter(|(name, _)| name != "done").map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
         let back = format!("{}?{query}", visit.path);
-        if first(&visit.fields, "shown").is_none() || (added.is_empty() && removed.is_empty()) {
+        if added.is_empty() && removed.is_empty() {
             return Ok(reply::done(visit, &back, Done::Unchanged));
         }
         for (operation, ids) in [("addEntityScopes", added), ("removeEntityScopes", removed)] {

@@ -1,19 +1,23 @@
 //! The audit log, a sentence an entry; and what was done to one thing, for the screens that show it.
 
+use std::collections::{BTreeSet, HashMap};
+
 use askama::Template;
 use engine::format;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::form::{Kind, Spec, specs};
 use super::frame::Frame;
-use super::labels;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
+use super::texts::texts;
 use super::visit::Visit;
 use super::when::{self, When};
 use super::words::Words;
-use crate::words::fill;
+use super::{asking, labels};
+use crate::words::{fill, own_name};
 
 /// The screen.
 pub static SCREEN: Screen = Screen {
@@ -30,8 +34,15 @@ const LIST: &str = "listAuditLog";
 const MOST: usize = 25;
 const FIELDS: usize = 10;
 const LONGEST: usize = 120;
-/// Entries on the screen of the thing itself.
+/// Entries on the screen of the thing itself, of so many that are looked through: who looked at it has not changed it.
 const LATEST: usize = 5;
+const LOOKED_THROUGH: usize = 20;
+const LOOKING: &str = "createPortalPreview";
+/// What an operation lists that a field names, where its description does not say it.
+const LISTED: [(&str, &str); 1] = [("portalSettingsId", "listPortals")];
+/// The fields of assignments, and what their screen calls them.
+const ASSIGNED: [(&str, &str); 4] =
+    [("propertyIds", "properties"), ("propertyGroupIds", "groups"), ("tagIds", "tags"), ("portalSettingsIds", "portals")];
 
 /// An entry, as it is answered.
 #[derive(Debug, Deserialize)]
@@ -66,12 +77,21 @@ struct Change {
     after: Value,
 }
 
+/// What became of a field.
+struct Told {
+    label: String,
+    /// What it was; nothing where that is said together with what it became.
+    before: Option<String>,
+    after: String,
+    /// Where more of it is.
+    way: Option<String>,
+}
+
 /// An entry in words.
 pub struct Line {
     pub at: When,
     pub said: String,
-    /// Which fields: what each is called, what it was, what it became.
-    fields: Vec<(String, String, String)>,
+    fields: Vec<Told>,
     count: String,
     more: Option<String>,
     /// The way to the thing, and to everything that was done to it.
@@ -80,13 +100,13 @@ pub struct Line {
 }
 
 impl Line {
-    fn of(visit: &Visit, entry: &Entry) -> Self {
+    fn of(visit: &Visit, entry: &Entry, names: &Names) -> Self {
         let words = &visit.words.audit;
         let who = entry.actor.name.as_deref().unwrap_or(if entry.actor.kind == "platform" { words.platform } else { words.somebody });
         let thing = words.thing(&entry.target.kind);
         let what = entry.target.name.as_ref().map_or_else(|| thing.to_owned(), |name| format!("{thing} {name}"));
         let said = fill(words.sentence(&entry.operation), &[("who", who), ("what", &what), ("operation", &entry.operation)]);
-        let fields = entry.changes.iter().take(FIELDS).map(|change| field(visit, change)).collect();
+        let fields = entry.changes.iter().take(FIELDS).map(|change| told(visit, entry, change, names)).collect();
         let more = entry.changes.len().saturating_sub(FIELDS);
         let id = entry.target.id.map(|id| id.to_string());
         Self {
@@ -94,50 +114,152 @@ impl Line {
             said,
             fields,
             count: match entry.changes.as_slice() {
-                [only] => labels::label(visit.language, &only.field),
+                [only] => called(visit, entry, &only.field),
                 all => fill(words.fields, &[("count", &all.len().to_string())]),
             },
             more: (more > 0).then(|| fill(words.more, &[("count", &more.to_string())])),
-            thing: id.as_deref().and_then(|id| way(visit, screen_of(&entry.target.kind), id)),
+            thing: id.as_deref().and_then(|id| way(visit, screen_of(&entry.target.kind)?, id)),
             history: id.map(|id| visit.address_with(SCREEN.path, &[("target", &id)])),
         }
     }
 }
 
 /// The page of a thing of a type; none where things of it have none.
-fn screen_of(kind: &str) -> &'static str {
-    match kind {
+fn screen_of(kind: &str) -> Option<&'static str> {
+    Some(match kind {
         "portal" | "portal_settings" => "/portals/{id}",
         "portal_branding" => "/brandings/{id}",
         "precheck_step" => "/steps/{id}",
         "manual" => "/manuals/{id}",
+        "manual_category" => "/categories/{id}",
+        "translation" => "/translations/{id}",
+        "webhook_subscription" => "/webhooks/{id}",
         "reservation" => "/stays/{id}",
-        _ => "",
+        _ => return None,
+    })
+}
+
+/// The field of an operation's input that a change is of.
+fn spec(visit: &Visit, operation: &str, field: &str) -> Option<Spec> {
+    specs(asking::operation(&visit.service, operation)?, None).iter().find(|spec| spec.name == field).cloned()
+}
+
+/// What is told by its id, and is called something.
+#[derive(Default)]
+struct Names(HashMap<String, String>);
+
+impl Names {
+    /// The names of what stands in the fields of some entries: each list is read once, and the texts together.
+    async fn of(visit: &Visit, entries: &[Entry]) -> Self {
+        let (mut lists, mut linked) = (BTreeSet::new(), BTreeSet::new());
+        for entry in entries {
+            for change in entry.changes.iter().take(FIELDS) {
+                let listed = LISTED.iter().find(|(field, _)| *field == change.field).map(|(_, list)| (*list).to_owned());
+                match (listed, spec(visit, &entry.operation, &change.field).map(|spec| spec.kind)) {
+                    (Some(list), _) | (None, Some(Kind::Reference(list) | Kind::References(list))) => drop(lists.insert(list)),
+                    (None, Some(Kind::Text(_))) => {
+                        let ids = [&change.before, &change.after].into_iter().filter_map(Value::as_str);
+                        linked.extend(ids.filter_map(|id| id.parse::<Uuid>().ok()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut names = HashMap::new();
+        for list in lists.iter().filter(|list| visit.may(list)) {
+            let rows: Vec<Value> = visit.get(list, json!({})).await.unwrap_or_default();
+            let name = |row: &Value| ["name", "title", "nickname", "host"].iter().find_map(|field| row[*field].as_str()).map(str::to_owned);
+            names.extend(rows.iter().filter_map(|row| Some((row["id"].as_str()?.to_owned(), name(row)?))));
+        }
+        if !linked.is_empty() {
+            names.extend(texts(visit, linked.into_iter()).await.into_iter().map(|(id, text)| (id.to_string(), text)));
+        }
+        Self(names)
     }
 }
 
-fn field(visit: &Visit, change: &Change) -> (String, String, String) {
-    let words = visit.words;
-    let label = labels::label(visit.language, &change.field);
+/// What a field is called; one that is a language, by what that calls itself.
+fn called(visit: &Visit, entry: &Entry, field: &str) -> String {
+    match field.split_once('.') {
+        Some((name, language)) => format!("{} ({})", labels::label(visit.language, name), own_name(language)),
+        None if entry.target.kind == "translation" && entry.operation != "createTranslation" => own_name(field).to_owned(),
+        None => labels::label(visit.language, field),
+    }
+}
+
+fn told(visit: &Visit, entry: &Entry, change: &Change, names: &Names) -> Told {
+    let words = &visit.words.audit;
+    let label = called(visit, entry, &change.field);
     if change.before.is_null() && change.after.is_null() {
-        return (label, words.audit.withheld.to_owned(), words.audit.withheld.to_owned());
+        return Told { label, before: None, after: words.withheld.to_owned(), way: None };
     }
-    (label, plain(words, &change.before), plain(words, &change.after))
+    let assigned = ASSIGNED.iter().find(|(field, _)| *field == change.field && entry.operation.ends_with("EntityScopes"));
+    if let Some((_, to)) = assigned {
+        let counted = [(&change.after, words.added), (&change.before, words.taken_back)].map(|(ids, text)| (count(ids), text));
+        let counted = counted.iter().filter(|(count, _)| *count > 0).map(|(count, text)| fill(text, &[("count", &count.to_string())]));
+        return Told { label, before: None, after: counted.collect::<Vec<_>>().join(", "), way: assignments(visit, &entry.target, to) };
+    }
+    let spec = spec(visit, &entry.operation, &change.field);
+    let plain = |value: &Value| shortened(&plain(visit, &change.field, spec.as_ref(), value, names));
+    Told { label, before: Some(plain(&change.before)), after: plain(&change.after), way: None }
 }
 
-fn plain(words: &Words, value: &Value) -> String {
-    let text = match value {
-        Value::Null => words.audit.nothing.to_owned(),
-        Value::Bool(true) => words.frame.yes.to_owned(),
-        Value::Bool(false) => words.frame.no.to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+/// How many there are in a list, of which the log keeps a part and counts the rest.
+fn count(list: &Value) -> u64 {
+    let rest = |text: &str| text.strip_prefix("… ")?.strip_suffix(" more")?.parse::<u64>().ok();
+    list.as_array().into_iter().flatten().map(|item| item.as_str().and_then(rest).unwrap_or(1)).sum()
+}
+
+/// Where something is assigned.
+fn assignments(visit: &Visit, target: &Target, to: &str) -> Option<String> {
+    let word = match target.kind.as_str() {
+        "portal" => "portals",
+        "precheck_step" => "steps",
+        "manual" => "manuals",
+        _ => return None,
     };
+    let path = format!("/assignments/{word}/{}", target.id?);
+    visit.may("listEntityScopes").then(|| visit.address_with(&path, &[("to", to)]))
+}
+
+fn shortened(text: &str) -> String {
     if text.chars().count() <= LONGEST {
-        return text;
+        return text.to_owned();
     }
     let cut: String = text.chars().take(LONGEST).collect();
     format!("{cut}…")
+}
+
+/// A value in words, as far as it is known what it is.
+fn plain(visit: &Visit, field: &str, spec: Option<&Spec>, value: &Value, names: &Names) -> String {
+    let words = visit.words;
+    let is_choice = spec.is_some_and(|spec| matches!(spec.kind, Kind::Choice(_) | Kind::Choices(_) | Kind::Object(_)));
+    match value {
+        Value::Null => words.audit.nothing.to_owned(),
+        Value::Bool(true) => words.frame.yes.to_owned(),
+        Value::Bool(false) => words.frame.no.to_owned(),
+        Value::String(text) => match (names.0.get(text), field) {
+            (Some(name), _) => name.clone(),
+            (None, "permissions") => words.access.permission(text).to_owned(),
+            (None, "status") => words.submissions.status(text).0.to_owned(),
+            (None, "language" | "languages") => own_name(text).to_owned(),
+            (None, "expiresAt" | "since" | "at") => when::moment(visit, text).text,
+            (None, _) if is_choice => labels::choice(visit.language, text),
+            (None, _) => text.clone(),
+        },
+        Value::Array(items) if items.is_empty() => words.audit.nothing.to_owned(),
+        Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
+            items.iter().map(|item| plain(visit, field, spec, item, names)).collect::<Vec<_>>().join(", ")
+        }
+        Value::Array(items) => fill(words.audit.entries, &[("count", &items.len().to_string())]),
+        Value::Object(parts) => {
+            let part = |(name, value): (&String, &Value)| {
+                format!("{}: {}", labels::label(visit.language, name), plain(visit, name, spec, value, names))
+            };
+            parts.iter().map(part).collect::<Vec<_>>().join(", ")
+        }
+        Value::Number(number) => number.to_string(),
+    }
 }
 
 #[derive(Template)]
@@ -156,6 +278,11 @@ struct Shown<'v> {
 
 fn id_of<'v>(visit: &'v Visit, name: &str) -> Option<&'v str> {
     visit.asks(name).filter(|id| format::is_uuid(id))
+}
+
+async fn lines(visit: &Visit, entries: &[Entry]) -> Vec<Line> {
+    let names = Names::of(visit, entries).await;
+    entries.iter().map(|entry| Line::of(visit, entry, &names)).collect()
 }
 
 fn show(visit: &Visit) -> Answering<'_> {
@@ -182,7 +309,7 @@ fn show(visit: &Visit) -> Answering<'_> {
             },
             is_of_one: target.is_some(),
             all: target.or(actor).map(|_| visit.address(SCREEN.path)),
-            lines: entries.iter().map(|entry| Line::of(visit, entry)).collect(),
+            lines: lines(visit, &entries).await,
             is_behind: after.is_some(),
             older,
         };
@@ -203,8 +330,9 @@ impl Changed {
         if !visit.may(LIST) {
             return None;
         }
-        let entries: Vec<Entry> = visit.get(LIST, json!({ "targetId": target, "limit": LATEST })).await.ok()?;
-        let lines: Vec<Line> = entries.iter().map(|entry| Line::of(visit, entry)).collect();
+        let entries: Vec<Entry> = visit.get(LIST, json!({ "targetId": target, "limit": LOOKED_THROUGH })).await.ok()?;
+        let changes = entries.iter().filter(|entry| entry.operation != LOOKING).take(LATEST);
+        let lines: Vec<Line> = changes.map(|entry| Line::of(visit, entry, &Names::default())).collect();
         let all = visit.address_with(SCREEN.path, &[("target", &target.to_string())]);
         (!lines.is_empty()).then_some(Self { lines, all, words: visit.words })
     }

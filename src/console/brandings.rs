@@ -2,11 +2,12 @@
 
 use askama::Template;
 use axum::response::Response;
+use engine::field::{HexColor, StoredAs};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::audit::Changed;
-use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
+use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved, typed};
 use super::frame::{Done, Frame};
 use super::paging::Paging;
 use super::portals;
@@ -15,7 +16,6 @@ use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
 use super::visit::Visit;
-use super::words::Words;
 use crate::page::contrast;
 
 /// The screen.
@@ -60,10 +60,16 @@ static BRANDING: Resource = Resource {
 
 /// What text must have to be read (WCAG 1.4.3).
 const READABLE: f64 = 4.5;
+/// Of which the guest's page takes what can be read on a colour.
+const READABLE_ONES: &str = "#ffffff #050505";
 
 /// Two colours that meet on the guest's page.
 pub struct Meeting {
     pub label: &'static str,
+    /// By which a script follows what is typed: the field of the colour, or those of which the readable one is taken.
+    pub inks: &'static str,
+    /// The field of the ground.
+    pub ground_field: &'static str,
     pub colour: String,
     pub ground: String,
     /// Such as 4.5.
@@ -71,23 +77,27 @@ pub struct Meeting {
     pub is_readable: bool,
 }
 
-/// The colours of a branding that meet, with what text on the primary colour is made of.
-fn meetings(branding: &Map<String, Value>, words: &Words) -> Vec<Meeting> {
-    let colour = |name: &str| branding.get(name).and_then(Value::as_str).unwrap_or("#ffffff").to_owned();
-    let meeting = |label, colour: String, ground: String| {
-        let (ratio, _) = contrast(&colour, &ground)?;
-        Some(Meeting { label, colour, ground, ratio: format!("{ratio:.1}"), is_readable: ratio >= READABLE })
+/// The colours of a branding that meet, as they are typed where they are.
+fn meetings(visit: &Visit, branding: &Map<String, Value>) -> Vec<Meeting> {
+    let colour = |name: &str| {
+        let colour = visit.sent(name).or(branding.get(name).and_then(Value::as_str)).filter(|colour| !colour.is_empty());
+        StoredAs::<String>::stored(HexColor(colour.unwrap_or("#ffffff").to_owned()))
     };
-    let ink = |ground: &str| contrast(ground, ground).map_or_else(|| "#ffffff".to_owned(), |(_, ink)| ink);
-    let words = &words.portals;
+    let words = &visit.words.portals;
     let pairs = [
-        (words.text_on_background, colour("textColor"), colour("backgroundColor")),
-        (words.primary_on_background, colour("primaryColor"), colour("backgroundColor")),
-        (words.secondary_on_background, colour("secondaryColor"), colour("backgroundColor")),
-        (words.text_on_footer, colour("textColor"), colour("footerColor")),
-        (words.text_on_primary, ink(&colour("primaryColor")), colour("primaryColor")),
+        (words.text_on_background, "textColor", "backgroundColor"),
+        (words.primary_on_background, "primaryColor", "backgroundColor"),
+        (words.secondary_on_background, "secondaryColor", "backgroundColor"),
+        (words.text_on_footer, "textColor", "footerColor"),
+        (words.text_on_primary, READABLE_ONES, "primaryColor"),
     ];
-    pairs.into_iter().filter_map(|(label, colour, ground)| meeting(label, colour, ground)).collect()
+    let meeting = |(label, inks, ground_field): (&'static str, &'static str, &'static str)| {
+        let ground = colour(ground_field);
+        let colour = if inks == READABLE_ONES { contrast(&ground, &ground)?.1 } else { colour(inks) };
+        let (ratio, _) = contrast(&colour, &ground)?;
+        Some(Meeting { label, inks, ground_field, colour, ground, ratio: format!("{ratio:.1}"), is_readable: ratio >= READABLE })
+    };
+    pairs.into_iter().filter_map(meeting).collect()
 }
 
 /// A branding in the list.
@@ -162,7 +172,7 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
     let (mut used, mut colours, mut preview, mut changed) = (Vec::new(), Vec::new(), None, None);
     if let Some(stored) = stored {
         used = portals_of(visit, stored).await;
-        colours = meetings(&stored.value, visit.words);
+        colours = meetings(visit, &stored.value);
         preview = Preview::of(visit, &format!("/brandings/{}/preview", stored.id)).filter(|_| !used.is_empty());
         changed = Changed::of(visit, stored.id).await;
     }
@@ -219,6 +229,11 @@ fn preview(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
         let portal = portals_of(visit, &stored).await.into_iter().next().ok_or_else(Refusal::missing)?;
-        super::preview::open(visit, portal.id).await
+        let mut typed = typed(visit, &BRANDING)?;
+        // A text that nobody has written yet has no id.
+        if let Some(callout) = typed.remove("calloutMessageId") {
+            typed.insert("calloutMessage".to_owned(), callout["text"].clone());
+        }
+        super::preview::open(visit, portal.id, ("branding", typed)).await
     })
 }

@@ -103,8 +103,7 @@ async fn page(visit: &Visit, title: &str, problem: Option<(u16, String)>) -> Res
 
 /// What is refused, in the interface's words.
 fn said(visit: &Visit, refusal: &Refusal) -> (u16, String) {
-    let is_foreign = refusal.is_foreign_form();
-    (refusal.status, if is_foreign { visit.words.frame.foreign_form_text.to_owned() } else { refusal.sentences(visit).join(" ") })
+    (refusal.status, refusal.sentences(visit).join(" "))
 }
 
 fn list(visit: &Visit) -> Answering<'_> {

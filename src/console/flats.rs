@@ -13,49 +13,46 @@ use super::visit::Visit;
 
 /// What reads flats.
 const READ: &str = "listProperties";
-/// Flats of one answer, and the answers that are looked through for names at the most.
+/// Flats that are asked for at once; no page shows as many.
 const MOST: usize = 500;
-const ANSWERS: usize = 4;
 /// Flats that are offered where several bear a name.
 const OFFERED: usize = 20;
 
 /// A flat, as far as these screens know it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Flat {
+pub struct Flat {
     id: Uuid,
-    name: String,
+    pub name: String,
     #[serde(default)]
     timezone: Option<String>,
 }
 
-/// What each of these flats is called. Where there are very many flats some stay without a name: it is on the screen of their stay.
-pub async fn names(visit: &Visit, mut wanted: BTreeSet<Uuid>) -> Result<BTreeMap<Uuid, String>, Refusal> {
-    let mut names = BTreeMap::new();
-    if !visit.may(READ) {
-        return Ok(names);
+impl Flat {
+    /// Its time zone; UTC where it has none.
+    fn zone(&self) -> TimeZone {
+        self.timezone.as_deref().and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC)
     }
-    for answer in 0..ANSWERS {
-        if wanted.is_empty() {
-            break;
-        }
-        let flats: Vec<Flat> = visit.get(READ, json!({ "limit": MOST, "offset": answer * MOST })).await?;
-        let is_last = flats.len() < MOST;
-        names.extend(flats.into_iter().filter(|flat| wanted.remove(&flat.id)).map(|flat| (flat.id, flat.name)));
-        if is_last {
-            break;
-        }
-    }
-    Ok(names)
 }
 
-/// The time zone of a flat of a name; UTC where it is not to be had.
-pub async fn zone(visit: &Visit, id: Option<Uuid>, name: Option<&str>) -> TimeZone {
-    let (Some(id), Some(name)) = (id, name.filter(|name| !name.trim().is_empty() && visit.may(READ))) else { return TimeZone::UTC };
-    let query: String = name.chars().take(200).collect();
-    let flats: Vec<Flat> = visit.get(READ, json!({ "query": query, "limit": MOST })).await.unwrap_or_default();
-    let zone = flats.into_iter().find(|flat| flat.id == id).and_then(|flat| flat.timezone);
-    zone.and_then(|zone| TimeZone::get(&zone).ok()).unwrap_or(TimeZone::UTC)
+/// Some flats, by their ids; those that the member may see.
+pub async fn among(visit: &Visit, ids: impl Iterator<Item = Uuid>) -> Result<BTreeMap<Uuid, Flat>, Refusal> {
+    let ids: BTreeSet<Uuid> = ids.take(MOST).collect();
+    if ids.is_empty() || !visit.may(READ) {
+        return Ok(BTreeMap::new());
+    }
+    let flats: Vec<Flat> = visit.get(READ, json!({ "ids": ids, "limit": MOST })).await?;
+    Ok(flats.into_iter().map(|flat| (flat.id, flat)).collect())
+}
+
+/// The time zone of one among some flats; UTC where it is not to be had.
+pub fn zone_among(flats: &BTreeMap<Uuid, Flat>, id: Option<Uuid>) -> TimeZone {
+    id.and_then(|id| flats.get(&id)).map_or(TimeZone::UTC, Flat::zone)
+}
+
+/// The time zone of a flat.
+pub async fn zone(visit: &Visit, id: Option<Uuid>) -> TimeZone {
+    zone_among(&among(visit, id.into_iter()).await.unwrap_or_default(), id)
 }
 
 /// Which flat a list is asked to keep to.

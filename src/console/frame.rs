@@ -188,7 +188,8 @@ struct RefusalPage<'v> {
 /// A page that says why there is nothing else to see.
 pub fn refusal(visit: &Visit, refusal: &Refusal) -> Response {
     let (title, text) = notice(refusal, visit.words);
-    let said = if matches!(refusal.status, 400 | 403 | 409 | 422) { refusal.message.as_str() } else { "" };
+    let says_more = matches!(refusal.status, 400 | 403 | 409 | 422) && !refusal.is_of_foreign_form;
+    let said = if says_more { refusal.message.as_str() } else { "" };
     let page = RefusalPage { frame: Frame::new(visit, title), text, said };
     let mut response = reply::of(visit, refusal.status, &page);
     if let Some(seconds) = refusal.retry_after {
@@ -202,7 +203,7 @@ pub fn notice(refusal: &Refusal, words: &Words) -> (&'static str, &'static str) 
     let words = &words.frame;
     match refusal.status {
         401 => (words.session_ended, words.sign_in_again),
-        403 if refusal.is_foreign_form() => (words.foreign_form, words.foreign_form_text),
+        403 if refusal.is_of_foreign_form => (words.foreign_form, words.foreign_form_text),
         403 => (words.not_allowed, words.not_allowed_text),
         404 => (words.missing, words.missing_text),
         429 => (words.too_many, words.too_many_text),

@@ -141,12 +141,9 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
     let today = when::today(visit).to_string();
     coming.sort_by(|one, other| (one.check_in < today, &one.check_in, one.id).cmp(&(other.check_in < today, &other.check_in, other.id)));
     coming.truncate(LOOKED_AT);
-    let looked_at = coming.iter().map(|stay| async {
-        let Some(submission) = seen(Submission::read(visit, stay.id).await)? else { return Ok::<_, Refusal>(None) };
-        let zone = flats::zone(visit, stay.property_id, submission.property_name.as_deref()).await;
-        Ok(when::is_today_or_tomorrow(&stay.check_in, now, &zone).then_some(submission))
-    });
-    let looked_at = try_join_all(looked_at).await?;
+    let flats = flats::among(visit, coming.iter().filter_map(|stay| stay.property_id)).await?;
+    coming.retain(|stay| when::is_today_or_tomorrow(&stay.check_in, now, &flats::zone_among(&flats, stay.property_id)));
+    let looked_at = try_join_all(coming.iter().map(|stay| async { seen(Submission::read(visit, stay.id).await) })).await?;
     let mut rows = Vec::new();
     for (stay, submission) in coming.iter().zip(looked_at).filter_map(|(stay, submission)| Some((stay, submission?))).take(MOST) {
         let row = submissions::Row::of(visit, &submission);
@@ -213,7 +210,7 @@ async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, Stri
         if count > 0 {
             let said = [("count", count.to_string()), ("language", own_name(language).to_owned())];
             let said: Vec<(&str, &str)> = said.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            let way = visit.address_with("/translations", &[("language", language.as_str())]);
+            let way = visit.address_with("/translations", &[("language", language.as_str()), ("todo", "1")]);
             missing.push((fill(visit.words.begin.missing_in, &said), way));
         }
     }

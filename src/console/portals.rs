@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::assign::{Entity, Use};
 use super::audit::Changed;
-use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
+use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved, typed};
 use super::frame::{Done, Frame};
 use super::paging::Paging;
 use super::preview::Preview;
@@ -192,5 +192,8 @@ fn save(visit: &Visit) -> Answering<'_> {
 }
 
 fn preview(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move { super::preview::open(visit, visit.named("id")?).await })
+    Box::pin(async move {
+        let id = visit.named("id")?;
+        super::preview::open(visit, id, ("portal", typed(visit, &PORTAL)?)).await
+    })
 }

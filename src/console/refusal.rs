@@ -6,9 +6,6 @@ use super::visit::Visit;
 use super::{labels, words};
 use crate::words::fill;
 
-/// What is said of a form that is none of the session's.
-const FOREIGN: &str = "The form is none that this session was given.";
-
 /// A refusal.
 #[derive(Debug, Clone, Default)]
 pub struct Refusal {
@@ -24,6 +21,8 @@ pub struct Refusal {
     pub retry_after: Option<u64>,
     /// Whether the same form is being dealt with at this moment.
     pub is_in_flight: bool,
+    /// Whether it is of a form that is none of the session's.
+    pub is_of_foreign_form: bool,
 }
 
 /// What is wrong with a field.
@@ -66,6 +65,7 @@ impl Refusal {
             more,
             retry_after: error.retry_after(),
             is_in_flight: error.is_in_flight(),
+            is_of_foreign_form: false,
         }
     }
 
@@ -81,12 +81,7 @@ impl Refusal {
 
     /// That a form is none of the session's.
     pub fn foreign_form() -> Self {
-        Self::from(&Error::forbidden(FOREIGN))
-    }
-
-    /// Whether it is that.
-    pub fn is_foreign_form(&self) -> bool {
-        self.status == 403 && self.message == FOREIGN
+        Self { status: 403, is_of_foreign_form: true, ..Self::default() }
     }
 
     /// Everything that is said of it, sentence by sentence: where fields are at fault, what is wrong with each.

@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
+use http::header::{CONTENT_SECURITY_POLICY, X_FRAME_OPTIONS};
 use http::{HeaderMap, HeaderValue};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -48,6 +49,16 @@ pub fn page(status: u16, html: Result<String>, language: &str) -> Response {
 /// A page of a template.
 pub fn of(visit: &Visit, status: u16, template: &impl Template) -> Response {
     page(status, rendered(template), visit.language)
+}
+
+/// A page that stands in a frame of this service.
+pub fn in_our_frames(mut response: Response) -> Response {
+    let framed = POLICY.to_str().map(|policy| HeaderValue::from_str(&policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'")));
+    if let Ok(Ok(framed)) = framed {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, framed);
+        response.headers_mut().insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
+    }
+    response
 }
 
 /// On to a path below the console, after a form: going back or loading it again sends nothing twice.

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::frame::Frame;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
+use super::stays;
 use super::visit::Visit;
 use super::words::Words;
-use super::{stays, visit};
 use crate::words::fill;
 
 /// The screen; the box above every screen leads to it.
@@ -25,19 +25,19 @@ pub static SCREEN: Screen = Screen {
 /// Results of one search.
 const MOST: usize = 50;
 
-/// What can be found: its type, what several are called, and the page of one.
-type Kind = (&'static str, fn(&Words) -> &'static str, &'static str);
+/// What can be found: its type, what several are called, and the page of one, where it has one.
+type Kind = (&'static str, fn(&Words) -> &'static str, Option<&'static str>);
 
 const KINDS: [Kind; 9] = [
-    ("reservation", |words| words.search.reservation, "/stays/{id}"),
-    ("precheck_step", |words| words.search.precheck_step, "/steps/{id}"),
-    ("manual", |words| words.search.manual, "/manuals/{id}"),
-    ("manual_category", |words| words.search.manual_category, "/categories/{id}"),
-    ("portal", |words| words.search.portal, "/portals/{id}"),
-    ("portal_branding", |words| words.search.portal_branding, "/brandings/{id}"),
-    ("property", |words| words.search.property, ""),
-    ("property_group", |words| words.search.property_group, ""),
-    ("tag", |words| words.search.tag, ""),
+    ("reservation", |words| words.search.reservation, Some("/stays/{id}")),
+    ("precheck_step", |words| words.search.precheck_step, Some("/steps/{id}")),
+    ("manual", |words| words.search.manual, Some("/manuals/{id}")),
+    ("manual_category", |words| words.search.manual_category, Some("/categories/{id}")),
+    ("portal", |words| words.search.portal, Some("/portals/{id}")),
+    ("portal_branding", |words| words.search.portal_branding, Some("/brandings/{id}")),
+    ("property", |words| words.search.property, None),
+    ("property_group", |words| words.search.property_group, None),
+    ("tag", |words| words.search.tag, None),
 ];
 
 #[derive(Debug, Deserialize)]
@@ -64,13 +64,13 @@ struct Shown<'v> {
     is_cut: bool,
 }
 
-fn place(visit: &visit::Visit, page: &str, found: &Found) -> Option<String> {
+fn place(visit: &Visit, page: Option<&str>, found: &Found) -> Option<String> {
     if found.kind == "property" {
         // A flat has no screen of its own; its stays have.
         let query = [("flat", found.name.as_str()), ("propertyId", found.id.as_str())];
         return visit.may(stays::LIST).then(|| visit.address_with(stays::SCREEN.path, &query));
     }
-    way(visit, page, &found.id)
+    way(visit, page?, &found.id)
 }
 
 fn show(visit: &Visit) -> Answering<'_> {

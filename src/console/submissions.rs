@@ -1,6 +1,6 @@
 //! What guests hand in: the list, one of them with its answers and files, and what staff decide of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use askama::Template;
 use axum::response::Response;
@@ -77,6 +77,18 @@ struct Step {
     answers: Value,
     #[serde(default)]
     files: Option<Vec<File>>,
+    #[serde(default)]
+    progress: Option<Progress>,
+}
+
+/// How a step stands that another system carries out.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Progress {
+    status: String,
+    message: Option<String>,
+    amount_cents: Option<i64>,
+    currency: Option<String>,
 }
 
 /// A file that was handed in.
@@ -181,12 +193,20 @@ struct ShownStep {
     state: (&'static str, &'static str),
     is_shown: bool,
     is_open: bool,
+    /// Whether another system carries it out, and has said nothing of it.
     is_elsewhere: bool,
+    progress: Option<ShownProgress>,
     given: Vec<Given>,
     is_cut: bool,
     files: Vec<ShownFile>,
     /// Whether it is ticked to be opened again.
     is_ticked: bool,
+}
+
+struct ShownProgress {
+    standing: (&'static str, &'static str),
+    message: Option<String>,
+    amount: Option<String>,
 }
 
 struct ShownFile {
@@ -243,9 +263,14 @@ fn is_elsewhere(step_type: &str) -> bool {
         .contains(&step_type)
 }
 
-fn shown_step(visit: &Visit, step: &Step, ticked: &BTreeSet<&str>) -> ShownStep {
+fn shown_step(visit: &Visit, step: &Step, ticked: &BTreeSet<&str>, waivers: &HashMap<String, String>) -> ShownStep {
     let words = &visit.words.submissions;
-    let (given, is_cut) = answers::given(visit, &step.answers);
+    let (given, is_cut) = answers::given(visit, &step.answers, waivers);
+    let progress = |progress: &Progress| ShownProgress {
+        standing: words.standing(&progress.status),
+        message: progress.message.clone(),
+        amount: progress.amount_cents.map(|cents| visit.dates().money(cents, progress.currency.as_deref())),
+    };
     let file = |file: &File| ShownFile {
         name: file.name.clone(),
         about: format!("{} · {}", file.content_type, visit.dates().size(file.size)),
@@ -257,7 +282,8 @@ fn shown_step(visit: &Visit, step: &Step, ticked: &BTreeSet<&str>) -> ShownStep 
         state: if step.is_complete { (words.complete, "on") } else { (words.incomplete, "") },
         is_shown: step.is_shown,
         is_open: step.is_open,
-        is_elsewhere: is_elsewhere(&step.step_type),
+        is_elsewhere: is_elsewhere(&step.step_type) && step.progress.is_none(),
+        progress: step.progress.as_ref().map(progress),
         given,
         is_cut,
         files: step.files.iter().flatten().map(file).collect(),
@@ -271,6 +297,7 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
     let words = &visit.words.submissions;
     let one = Submission::read(visit, visit.named("id")?).await?;
     let ticked: BTreeSet<&str> = visit.fields.iter().filter(|(name, _)| name == "step").map(|(_, value)| value.as_str()).collect();
+    let waivers = answers::waivers(visit, one.steps.iter().map(|step| &step.answers)).await;
     let path = format!("/submissions/{}", one.reservation_id);
     let is_kept = !visit.fields.is_empty() && !visit.may_write();
     // What was typed stays, whatever has become of the submission.
@@ -284,7 +311,7 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         decided: when::maybe(visit, one.decided_at.as_deref()),
         decided_by: one.decided_by.as_ref().map(|name| fill(words.decided_by, &[("name", name)])),
         stay: visit.address(&format!("/stays/{}", one.reservation_id)),
-        steps: one.steps.iter().map(|step| shown_step(visit, step, &ticked)).collect(),
+        steps: one.steps.iter().map(|step| shown_step(visit, step, &ticked, &waivers)).collect(),
         decide: may_decide.then(|| (visit.address(&format!("{path}/approve")), visit.address(&format!("{path}/changes")))),
         message: visit.sent("message").unwrap_or_default().to_owned(),
         problem: refused.as_ref().map(|refusal| Problem::of(visit, refusal)),

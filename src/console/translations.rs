@@ -1,5 +1,7 @@
 //! Texts in every language: those of each sort of thing, and one of them in all languages, edited where it stands.
 
+use std::collections::HashMap;
+
 use askama::Template;
 use axum::response::Response;
 use engine::format;
@@ -8,11 +10,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::frame::{Done, Frame};
-use super::paging::Paging;
+use super::labels;
+use super::paging::{Paging, ROWS};
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
-use super::texts::texts_in;
 use super::visit::{Visit, first};
 use super::words::Words;
 use crate::translations::ENGLISH;
@@ -32,62 +34,72 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// Things that have texts: what lists them, what they are called by, and the fields that link texts.
+/// Things that have texts: of which source table, what lists them, and what they are called by.
 struct Source {
     word: &'static str,
+    table: &'static str,
     list: &'static str,
-    called: &'static [&'static str],
-    fields: &'static [&'static str],
+    called: &'static str,
     title: fn(&Words) -> &'static str,
 }
 
-static SOURCES: [Source; 4] = [
-    Source {
-        word: "manuals",
-        list: "listPortalManuals",
-        called: &["nickname"],
-        fields: &["titleId", "descriptionId"],
-        title: |words| words.manuals.manuals,
-    },
+static SOURCES: [Source; 6] = [
+    Source { word: "manuals", table: "manual", list: "listPortalManuals", called: "nickname", title: |words| words.manuals.manuals },
     Source {
         word: "categories",
+        table: "manual_category",
         list: "listPortalManualCategories",
-        called: &["title"],
-        fields: &["titleId"],
+        called: "title",
         title: |words| words.manuals.categories,
     },
     Source {
         word: "steps",
+        table: "precheck_step_detail",
         list: "listPrecheckSteps",
-        called: &["nickname"],
-        fields: &[
-            "displayTitleMlTextId",
-            "contractTemplateTextMlTextId",
-            "damageDepositSubtitleMlTextId",
-            "securityDepositSubtitleMlTextId",
-            "esignATitleMlTextId",
-            "esignASubtitleMlTextId",
-            "esignBHeadingMlTextId",
-            "esignBSubtitleMlTextId",
-        ],
+        called: "nickname",
         title: |words| words.steps.steps,
     },
     Source {
+        word: "questions",
+        table: "precheck_question",
+        list: "listPrecheckSteps",
+        called: "nickname",
+        title: |words| words.steps.questions,
+    },
+    Source { word: "portals", table: "portal_settings", list: "listPortals", called: "name", title: |words| words.portals.portals },
+    Source {
         word: "brandings",
+        table: "portal_branding",
         list: "listPortalBrandings",
-        called: &["name"],
-        fields: &["calloutMessageId"],
+        called: "name",
         title: |words| words.portals.brandings,
     },
 ];
+
+/// Characters of a text that are shown in the list.
+const SHOWN: usize = 160;
+
+/// A text that guests read, as it is answered.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Text {
+    id: Uuid,
+    thing_id: Uuid,
+    field: String,
+    language: String,
+    text: String,
+    is_machine_translated: bool,
+}
 
 /// A text in the list.
 struct Line {
     way: String,
     thing: String,
     field: String,
+    language: String,
     text: String,
     is_missing: bool,
+    is_machine: bool,
 }
 
 /// A choice: its value, what it is called, whether it is chosen.
@@ -101,8 +113,16 @@ struct List<'v> {
     tabs: Vec<(&'static str, String, bool)>,
     of: &'static str,
     languages: Vec<Choice>,
+    /// Whether only what is to be translated is shown.
+    is_todo: bool,
     lines: Vec<Line>,
     paging: Paging,
+}
+
+/// What the things of a source are called.
+async fn names(visit: &Visit, source: &Source) -> Result<HashMap<String, String>, Refusal> {
+    let rows: Vec<Value> = visit.get(source.list, json!({})).await?;
+    Ok(rows.iter().filter_map(|row| Some((row["id"].as_str()?.to_owned(), row[source.called].as_str()?.to_owned()))).collect())
 }
 
 fn list(visit: &Visit) -> Answering<'_> {
@@ -112,37 +132,35 @@ fn list(visit: &Visit) -> Answering<'_> {
         let source = *sources.iter().find(|source| source.word == wanted).or(sources.first()).ok_or_else(Refusal::missing)?;
         let languages = &visit.signed_in.organization.settings.languages;
         let language = visit.asks("language").filter(|tag| languages.iter().any(|known| known == tag)).unwrap_or(visit.language).to_owned();
-        let rows: Vec<Value> = visit.get(source.list, json!({})).await?;
-        let text = |row: &Value, field: &str| row[field].as_str().map(str::to_owned);
-        let links = rows.iter().flat_map(|row| {
-            let thing = source.called.iter().find_map(|field| text(row, field)).unwrap_or_default();
-            source.fields.iter().filter_map(move |field| Some((thing.clone(), *field, row[*field].as_str()?.parse::<Uuid>().ok()?)))
+        let is_todo = visit.asks("todo").is_some();
+        let arguments = json!({
+            "sourceTable": source.table, "language": language, "isUnfinished": is_todo, "limit": ROWS, "offset": Paging::offset(visit),
         });
-        let links: Vec<(String, &str, Uuid)> = links.collect();
-        let paging = Paging::of(visit, "/translations", links.len());
-        let links = paging.cut(links);
-        let texts = texts_in(visit, &language, links.iter().map(|(_, _, id)| *id)).await;
-        let line = |(thing, field, id): (String, &str, Uuid)| Line {
-            way: visit.address(&format!("/translations/{id}")),
-            field: super::labels::label(visit.language, field),
-            is_missing: !texts.contains_key(&id),
-            text: texts.get(&id).map(|text| text.chars().take(160).collect()).unwrap_or_default(),
-            thing,
+        let texts = visit.ask::<Vec<Text>>("listShownTexts", arguments).await?;
+        let names = names(visit, source).await?;
+        let line = |text: Text| Line {
+            way: visit.address(&format!("/translations/{}", text.id)),
+            thing: names.get(&text.thing_id.to_string()).cloned().unwrap_or_default(),
+            field: labels::label(visit.language, &text.field),
+            is_missing: !text.language.eq_ignore_ascii_case(&language),
+            is_machine: text.is_machine_translated,
+            text: text.text.chars().take(SHOWN).collect(),
+            language: text.language,
+        };
+        let todo = is_todo.then_some(("todo", "1"));
+        let tab = |other: &&Source| {
+            let query: Vec<(&str, &str)> = [("of", other.word), ("language", &language)].into_iter().chain(todo).collect();
+            ((other.title)(visit.words), visit.address_with("/translations", &query), std::ptr::eq(*other, source))
         };
         let page = List {
             frame: Frame::new(visit, visit.words.translations.translations),
             path: visit.address("/translations"),
-            tabs: sources
-                .iter()
-                .map(|other| {
-                    let way = visit.address_with("/translations", &[("of", other.word), ("language", &language)]);
-                    ((other.title)(visit.words), way, std::ptr::eq(*other, source))
-                })
-                .collect(),
+            tabs: sources.iter().map(tab).collect(),
             of: source.word,
             languages: languages.iter().map(|tag| (tag.clone(), own_name(tag).to_owned(), *tag == language)).collect(),
-            lines: links.into_iter().map(line).collect(),
-            paging,
+            is_todo,
+            paging: Paging::of(visit, "/translations", texts.total.unwrap_or_default()),
+            lines: texts.data.into_iter().map(line).collect(),
         };
         Ok(reply::of(visit, 200, &page))
     })

@@ -140,7 +140,7 @@ impl Visit {
     /// 403 for a member who may not ask for an operation.
     pub fn require(&self, operation: &str) -> Result<(), Refusal> {
         let operation = asking::operation(&self.service, operation).ok_or_else(Refusal::broken)?;
-        operation.needs.check_early(&self.caller().access).map_err(Refusal::from)
+        operation.needs.check_early(&self.caller().access).map_err(|error| Refusal::said(&error, self.language))
     }
 
     /// Whether the member holds a permission.
@@ -207,7 +207,7 @@ impl Visit {
             return Err(Refusal::broken());
         };
         if operation.effect == Effect::Write && !self.may_write {
-            return Err(Refusal::foreign_form());
+            return Err(Refusal { message: self.words.frame.foreign_form_text.to_owned(), ..Refusal::foreign_form() });
         }
         if self.is_stale.swap(false, Ordering::Relaxed) {
             self.find_out_again().await?;
@@ -222,7 +222,7 @@ impl Visit {
     /// Who asks, in the state that what was written has led to.
     async fn find_out_again(&self) -> Result<(), Refusal> {
         let signed_in = people::signed_in(&self.service, &self.headers, self.id).await?;
-        let signed_in = signed_in.ok_or_else(|| Refusal::from(engine::error::Error::from(Kind::Authentication)))?;
+        let signed_in = signed_in.ok_or_else(|| Refusal::said(&Kind::Authentication.into(), self.language))?;
         *self.caller.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(signed_in.caller());
         Ok(())
     }

@@ -5,6 +5,7 @@ mod audited;
 mod bounds;
 mod changes;
 mod decision;
+mod draft;
 mod erased;
 mod explain;
 mod files;

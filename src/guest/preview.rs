@@ -7,7 +7,7 @@ use engine::access::{Access, Permission, hash, token_of};
 use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
-use engine::field::Language;
+use engine::field::{Field, Language};
 use engine::moment::Moment;
 use engine::operation::{Findings, Needs, Operation};
 use engine::sweeping;
@@ -22,13 +22,14 @@ use serde_json::{Value, json};
 use store::{Json, Transaction};
 use uuid::Uuid;
 
+use super::draft::{Draft, Kept};
 use super::link::PREVIEW_PREFIX;
 use super::operations::stay_url;
 use super::precheckin::Precheckin;
 use super::setup::{Setup, Which};
 use super::stay::{Flat, Stay, reservation};
 use super::view::{GuestView, PrecheckinView, language_of, precheckin_view, view_of};
-use crate::portals;
+use crate::portals::{self, BrandingFields, PortalFields};
 use crate::records::{Guest, Kind, Property, Reservation, ReservationStatus, get_record, typed};
 use crate::scopes;
 use crate::words::in_language;
@@ -62,7 +63,7 @@ store::statements! {
     REMOVE = engine::some_old!("portal_preview", "id", "expires_at");
 }
 
-/// A preview to make, for whoever holds `view_properties`.
+/// A preview, for whoever holds `view_properties`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "propertyId": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "at": "2026-12-11T14:00:00.000Z" }))]
@@ -86,6 +87,13 @@ struct CreatePreview {
     /// Whether what is not active is shown as well, marked as such. Default `false`.
     #[serde(default)]
     include_inactive: Option<bool>,
+    /// Settings of the portal to show in the place of those it has, as `updatePortal` takes them under `data`; nothing is changed. Left
+    /// out: those it has.
+    #[serde(default)]
+    portal: Field<Kept<PortalFields>>,
+    /// The same of the branding that the portal shows, as `updatePortalBranding` takes it, with `calloutMessage` besides.
+    #[serde(default)]
+    branding: Field<Kept<BrandingFields>>,
 }
 
 /// Where a preview is looked at, and until when.
@@ -129,6 +137,8 @@ struct Preview {
     at: Option<Moment>,
     /// Whether what is not active is shown.
     is_inactive_included: bool,
+    /// What is shown in the place of what is set up.
+    draft: Draft,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -141,11 +151,18 @@ pub(super) fn operations() -> Vec<Operation> {
                 "A link that shows for an hour what a guest would see: of a reservation, or of a made-up guest of a flat, at any \
                     moment. Stores nothing. To know why something is (not) shown use `explainGuestView`. Returns {url, expiresAt}.",
             )
+            .not_for_tools(&["portal", "branding"])
             .creates()
             .touches_stream()
             .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
             .audited(Audits::does(portals::named_portal).telling(&TOLD).withholding(&["url"]))
             .run(create),
+        Operation::public("previewGuestView", Method::POST, "/portals/{id}/guest-view", Needs::ByBody(may_preview))
+            .summary("What a guest of a portal would see, without a link to it")
+            .rest_only()
+            .reads()
+            .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
+            .run(look),
     ]
 }
 
@@ -164,7 +181,8 @@ fn issue(input: &CreatePreview) -> Option<Issue> {
     are_both.then(|| Issue::new(&["propertyId"], Reason::rule("stay_has_flat", "does not go with reservationId: the stay has its own")))
 }
 
-fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<PreviewLink> {
+/// What is asked for, of what the caller reaches.
+fn asked(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview> {
     let portal_id = portals::readable_portal(context, input.id)?.id;
     let named = match (input.reservation_id, input.property_id) {
         (Some(id), _) => {
@@ -177,27 +195,42 @@ fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview
         }
         (None, None) => None,
     };
+    let draft = Draft { portal: input.portal.into_sent(), branding: input.branding.into_sent() };
+    if let Some(branding) = draft.branding_id() {
+        portals::find_branding(context, branding)?.ok_or_else(|| Error::not_found("Branding"))?;
+    }
     let property_id = match named {
         Some(id) => Some(id),
         None => scopes::first_served(context, portal_id)?,
     };
     let property = property_id.map_or(Ok(None), |id| typed::<Property>(context, Kind::Property, id))?;
     let zone = property.and_then(|property| TimeZone::get(&property.timezone).ok()).unwrap_or(TimeZone::UTC);
-    let now = context.now();
-    let preview = Preview {
+    Ok(Preview {
         portal_id,
         property_id,
         reservation_id: input.reservation_id,
-        check_in: input.at.map_or(now, |at| at.0).to_zoned(zone).date(),
+        check_in: input.at.map_or(context.now(), |at| at.0).to_zoned(zone).date(),
         language: input.language.as_deref().map(str::to_owned),
         at: input.at,
         is_inactive_included: input.include_inactive.unwrap_or(false),
-    };
+        draft,
+    })
+}
+
+fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<PreviewLink> {
+    let preview = asked(context, input)?;
     let (id, token) = (context.new_id(), token_of(PREVIEW_PREFIX, context.organization.id, context.ids()));
-    let expires_at = Moment(now.checked_add(GOOD_FOR).unwrap_or(Timestamp::MAX));
+    let expires_at = Moment(context.now().checked_add(GOOD_FOR).unwrap_or(Timestamp::MAX));
     context.execute(&MAKE_ROOM, values![MOST, MOST - 1])?;
     context.execute(&INSERT, values![id, store::Value::Bytes(hash(&token)), expires_at, store::Value::json(&preview)?])?;
     Ok(PreviewLink { url: stay_url(context, &token), expires_at })
+}
+
+/// The same, looked at once by whoever asks.
+fn look(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<GuestView> {
+    let preview = asked(context, input)?;
+    let (id, now) = (context.new_id(), Moment(context.now()));
+    seen(context, id, preview, now, None, None)
 }
 
 /// What whoever has a preview's link sees: at the moment and in the language asked for, else those it was made for. 404 once the
@@ -205,9 +238,21 @@ fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview
 pub(super) fn view(context: &mut Context<'_, '_>, id: Uuid, language: Option<&str>, at: Option<Timestamp>) -> Result<GuestView> {
     let row = context.row(&ONE, values![id])?.ok_or_else(|| Error::not_found("Stay"))?;
     let (expires_at, Json(preview)): (_, Json<Preview>) = (Moment(row.get(0)?), row.get(1)?);
-    let now = context.now();
     // Made for whoever designs a portal, and looked at once or twice: not worth the room.
-    context.holds_until(now);
+    context.holds_until(context.now());
+    seen(context, id, preview, expires_at, language, at)
+}
+
+/// What a preview of an id shows.
+fn seen(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    preview: Preview,
+    expires_at: Moment,
+    language: Option<&str>,
+    at: Option<Timestamp>,
+) -> Result<GuestView> {
+    let now = context.now();
     let at = at.or(preview.at.map(|at| at.0)).unwrap_or(now);
     let which = if preview.is_inactive_included { Which::All } else { Which::Active };
     let (stay, reservation) = match preview.reservation_id {
@@ -215,7 +260,7 @@ pub(super) fn view(context: &mut Context<'_, '_>, id: Uuid, language: Option<&st
         None => (id, made_up(preview.check_in)),
     };
     let language = language_of(language.or(preview.language.as_deref()), &reservation.guest);
-    let setup = Setup::previewed(context, preview.portal_id, preview.property_id, language, which)?;
+    let setup = Setup::previewed(context, preview.portal_id, preview.property_id, language, which, preview.draft)?;
     let mut stay = Stay { id: stay, reservation, flat: setup.flat.clone() };
     stay.reservation.guest = Guest {
         first_name: match preview.reservation_id {
@@ -252,8 +297,9 @@ fn without_answers(context: &mut Context<'_, '_>, stay: &Stay, setup: &Setup) ->
 }
 
 /// The flat of a preview as if it were the portal's; 404 where either is gone.
-pub(super) fn flat(context: &mut Context<'_, '_>, portal: Uuid, property: Option<Uuid>) -> Result<Flat> {
-    let portal = portals::find_portal(context, portal)?.ok_or_else(|| Error::not_found("Portal"))?;
+pub(super) fn flat(context: &mut Context<'_, '_>, portal: Uuid, property: Option<Uuid>, draft: &Draft) -> Result<Flat> {
+    let mut portal = portals::find_portal(context, portal)?.ok_or_else(|| Error::not_found("Portal"))?;
+    draft.set_up(&mut portal);
     let (id, property) = match property {
         Some(id) => (id, typed(context, Kind::Property, id)?.ok_or_else(|| Error::not_found("Property"))?),
         None => (portal.id, made_up_flat(context, &portal)),

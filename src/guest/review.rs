@@ -23,6 +23,7 @@ use super::audited;
 use super::decision::{Decision, Submitted};
 use super::files::{AddressedFile, addressed};
 use super::precheckin::{self, Asked, Given, OptionView, Precheckin, PrecheckinStatus, QuestionView, linked_texts};
+use super::progress::{Progress, ProgressStatus};
 use super::setup;
 use super::stay::Stay;
 use super::submission::answered_earlier;
@@ -168,6 +169,22 @@ struct ReviewedStep {
     /// What was handed in with it, for document uploads and identity checks, each with an address that is good for 10 minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<Vec<AddressedFile>>,
+    /// How it stands with the system that carries it out, where that has said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<ReviewedProgress>,
+}
+
+/// How a step stands that another system carries out; where the guest goes on is for the guest alone.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ReviewedProgress {
+    status: ProgressStatus,
+    /// What the guest is told.
+    message: Option<String>,
+    /// What it is about in money, in cents.
+    amount_cents: Option<u64>,
+    /// ISO 4217 code of that.
+    currency: Option<String>,
 }
 
 /// What a guest gave in a step.
@@ -236,7 +253,14 @@ impl ReviewedStep {
             is_open: asked.is_open(),
             answers,
             files,
+            progress: asked.given.progress.clone().map(ReviewedProgress::from),
         })
+    }
+}
+
+impl From<Progress> for ReviewedProgress {
+    fn from(Progress { status, message, amount_cents, currency, .. }: Progress) -> Self {
+        Self { status, message, amount_cents, currency }
     }
 }
 
@@ -437,6 +461,10 @@ fn detailed_example() -> Value {
             "questionId": "0192f0c1-2345-7abc-8def-0123456789ae", "question": "How will you arrive?", "kind": "single_select",
             "options": [{ "id": "0192f0c1-2345-7abc-8def-0123456789af", "name": "By car" }], "text": null,
         }],
+    }, {
+        "id": "0192f0c1-2345-7abc-8def-0123456789b0", "stepType": "identity_check", "title": "Verify your identity",
+        "isShown": true, "isComplete": false, "isOpen": true, "answers": null,
+        "progress": { "status": "action_required", "message": "Please take the photo again.", "amountCents": null, "currency": null },
     }]);
     example
 }

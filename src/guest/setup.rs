@@ -14,6 +14,7 @@ use engine::kit::Weighed;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::draft::Draft;
 use super::manuals::{Shelves, Stock};
 use super::precheckin;
 use super::preview;
@@ -77,13 +78,21 @@ impl Setup {
         property: Option<Uuid>,
         language: String,
         which: Which,
+        draft: Draft,
     ) -> Result<Arc<Self>> {
         let flat = property.map_or_else(|| "-".into(), |id| id.to_string());
         let key = format!("preview {portal} {flat} {which:?} {language}");
-        context.cached(&key, |context| {
-            let flat = preview::flat(context, portal, property)?;
+        let load = |context: &mut Context<'_, '_>| {
+            let flat = preview::flat(context, portal, property, &draft)?;
             Self::load(context, Some(flat), language, which)
-        })
+        };
+        if draft.is_empty() {
+            return context.cached(&key, load);
+        }
+        let mut setup = load(context)?;
+        draft.dress(setup.branding.as_mut());
+        setup.texts.extend(draft.texts(), &setup.language);
+        Ok(Arc::new(setup))
     }
 
     fn load(context: &mut Context<'_, '_>, flat: Option<Flat>, language: String, which: Which) -> Result<Self> {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::decision::Submitted;
@@ -26,6 +26,7 @@ use crate::words::in_language;
 /// What this guest of this flat sees now.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(example = example())]
 pub struct GuestView {
     /// The stay.
     pub reservation: StayView,
@@ -289,4 +290,40 @@ fn offer(portal: &Portal, texts: &Texts) -> OfferView {
         url: portal.special_offer_url.clone(),
         is_inactive: !portal.is_special_offer_active,
     }
+}
+
+/// As it is published: of a portal with an offer, before the guest has begun.
+fn example() -> Value {
+    let [stay, flat, portal, branding] =
+        [0xab, 0xac, 0xad, 0xae].map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));
+    json!({
+        "reservation": {
+            "id": stay, "status": "confirmed", "checkIn": "2026-12-11", "checkOut": "2026-12-14",
+            "guest": { "firstName": "Guest", "lastName": null, "language": "en" }, "adults": 2, "children": 0,
+        },
+        "property": {
+            "id": flat, "name": "Casa Azul 2-1", "address": null, "country": "ES", "timezone": "Europe/Madrid", "checkInTime": "15:00",
+            "checkOutTime": "11:00", "latitude": null, "longitude": null, "photoUrl": null,
+        },
+        "portal": {
+            "id": portal, "name": "Casa Azul", "supportEmail": null, "supportNotes": null, "isChatEnabled": true, "isTicketingEnabled": true,
+            "isConfettiEnabled": true, "isWalletPassEnabled": true, "isReviewRequestCheckinEnabled": true,
+            "isReviewRequestCheckoutEnabled": true, "isCartAbandonmentEnabled": true,
+        },
+        "branding": {
+            "id": branding, "name": "Casa Mar", "textColor": "#1A1A1A", "primaryColor": "#0E7490", "secondaryColor": "#64748B",
+            "backgroundColor": null, "footerColor": "#F8FAFC", "logoWhiteUrl": null, "facebookUrl": null, "linkedinUrl": null,
+            "instagramUrl": null, "calloutMessage": "Welcome to Barcelona",
+        },
+        "contact": { "method": "phone", "value": "+34934123456" },
+        "quickAccess": ["report_an_issue"],
+        "specialOffer": { "title": "Late check-out", "type": null, "ctaText": "Ask for it", "url": null },
+        "precheckin": {
+            "isEnabled": true, "status": "not_started", "promptMessage": "Please complete your pre-check-in before you arrive.", "steps": [],
+        },
+        "manualCategories": [],
+        "upcoming": [],
+        "languages": ["en", "es"],
+        "preview": { "expiresAt": "2026-11-21T09:30:00.000Z", "at": "2026-11-21T09:30:00.000Z", "isInactiveIncluded": false },
+    })
 }

@@ -16,7 +16,9 @@ use crate::scopes::{Assignable, EntityType, TargetKind, TargetSource};
 use crate::translations::Shows;
 pub(crate) use audited::named_portal;
 pub use branding::Branding;
+pub(crate) use branding::BrandingFields;
 pub(crate) use branding_operations::{default_branding, find as find_branding};
+pub(crate) use portal::PortalFields;
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
 pub(crate) use portal_operations::{default_portal, find as find_portal, readable as readable_portal};
 

@@ -174,14 +174,22 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, p
     Ok(Listing { items: in_order(context, kind, &rows)?, total })
 }
 
-/// A page of the properties within reach, by creation.
-pub(super) fn properties(context: &mut Context<'_, '_>, filter: &PropertyFilter, page: Page) -> Result<Listing<Record>> {
-    if *filter == PropertyFilter::default() {
-        return list(context, Kind::Property, &Filter::default(), page);
+/// A page of the properties within reach, by creation; of these alone, where some are named.
+pub(super) fn properties(
+    context: &mut Context<'_, '_>,
+    filter: &PropertyFilter,
+    named: Option<Vec<Uuid>>,
+    page: Page,
+) -> Result<Listing<Record>> {
+    let among: Option<Vec<Uuid>> = named.map(|ids| ids.into_iter().filter(|id| context.reach().covers(*id)).collect());
+    match &among {
+        Some(ids) if *filter == PropertyFilter::default() => return within::properties(context, ids, page),
+        None if *filter == PropertyFilter::default() => return list(context, Kind::Property, &Filter::default(), page),
+        _ => {}
     }
     let PropertyFilter { name, group, tag } = filter;
     let kind = Kind::Property;
-    let [all, ids] = context.reach().parameters();
+    let [all, ids] = among.map_or_else(|| context.reach().parameters(), |ids| [false.into(), ids.into()]);
     let (any_name, pattern) = (name.is_none(), name.as_deref().unwrap_or_default());
     let (any_group, group) = (group.is_none(), group.unwrap_or_default());
     let (any_tag, tag) = (tag.is_none(), tag.unwrap_or_default());

@@ -35,6 +35,7 @@ fn of_stays() -> Vec<Operation> {
                 "Flats and houses: name, address, time zone, check-in and check-out time, group, tags. Filter by part of the \
                     name, group or tag. `search` finds one across all sorts of things.",
             )
+            .not_for_tools(&["ids"])
             .kept(basis(Kind::Property))
             .may_lag()
             .pages(PageLimits { default: 50, max: 500 }, properties)
@@ -256,6 +257,10 @@ struct ListProperties {
     /// Only properties that have this tag. An unknown one finds nothing.
     #[serde(default)]
     tag_id: Option<Uuid>,
+    /// Only these properties. Unknown ones find nothing.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 500))]
+    ids: Option<Vec<Uuid>>,
 }
 
 /// Which reservations are wanted; of several filters all hold.
@@ -293,7 +298,8 @@ fn date(_: &mut SchemaGenerator) -> Schema {
 
 fn properties(context: &mut Context<'_, '_>, input: ListProperties, page: Page) -> Result<Listing<Record>> {
     let name = input.query.as_deref().map(pattern);
-    listing::properties(context, &PropertyFilter { name, group: input.property_group_id, tag: input.tag_id }, page)
+    let filter = PropertyFilter { name, group: input.property_group_id, tag: input.tag_id };
+    listing::properties(context, &filter, input.ids, page)
 }
 
 fn reservations(context: &mut Context<'_, '_>, input: ListReservations, page: Page) -> Result<Listing<Record>> {

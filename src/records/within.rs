@@ -1,5 +1,5 @@
 //! What a limited caller sees of the records that are of no property themselves (contract: Limited callers): groups and tags
-//! that cover a property of theirs.
+//! that cover a property of theirs. And the properties among some.
 
 use std::collections::BTreeSet;
 
@@ -33,4 +33,13 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Res
     let rows = context.rows(&PAGE_AMONG, values![kind.as_ref(), ids, page.limit, page.offset])?;
     let items = rows.iter().map(|row| Record::from_row(context, kind, row)).collect::<Result<_>>()?;
     Ok(Some(Listing { items, total }))
+}
+
+/// A page of the properties among some within reach, by creation: they are as few as can be asked for at once.
+pub(super) fn properties(context: &mut Context<'_, '_>, ids: &[Uuid], page: Page) -> Result<Listing<Record>> {
+    let kind = Kind::Property;
+    let rows = context.rows(&PAGE_AMONG, values![kind.as_ref(), ids, i64::try_from(ids.len()).unwrap_or(i64::MAX), 0])?;
+    let (first, most) = (usize::try_from(page.offset).unwrap_or(usize::MAX), usize::try_from(page.limit).unwrap_or(usize::MAX));
+    let items = rows.iter().skip(first).take(most).map(|row| Record::from_row(context, kind, row)).collect::<Result<_>>()?;
+    Ok(Listing { items, total: i64::try_from(rows.len()).unwrap_or(i64::MAX) })
 }

@@ -4,7 +4,7 @@ use super::ENGLISH;
 
 /// The text to show to a reader of `language`, with the language that it is in, from pairs of the two.
 #[must_use]
-pub fn pick(language: &str, entries: Vec<(String, String)>) -> Option<(String, String)> {
+pub fn pick<T>(language: &str, entries: Vec<(String, T)>) -> Option<(String, T)> {
     let rank = |entry: &str| {
         let mut candidate = language;
         let mut steps = 0;

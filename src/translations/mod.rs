@@ -11,6 +11,7 @@ mod operations;
 mod provider;
 mod queue;
 mod retry;
+mod shown;
 mod uses;
 mod worker;
 
@@ -56,16 +57,14 @@ store::statements! {
     IN_LANGUAGE = "select translation_id, text from translation_entry
         where organization_id = ?1 and translation_id = any(?2) and language = ?3";
     /// The texts of several translations.
-    TEXTS = "select translation_id, language, text from translation_entry where organization_id = ?1 and translation_id = any(?2)";
-    /// The same, each with whether a machine wrote it.
-    VERSIONS = "select translation_id, language, text, is_machine_translated from translation_entry
+    TEXTS = "select translation_id, language, text, is_machine_translated from translation_entry
         where organization_id = ?1 and translation_id = any(?2)";
 }
 
 /// Texts.
 pub(crate) static CHAPTER: Chapter = Chapter {
-    operations: operations::operations,
-    statements: || [STATEMENTS, queue::STATEMENTS, uses::STATEMENTS].concat(),
+    operations: || [operations::operations(), shown::operations()].into_iter().flatten().collect(),
+    statements: || [STATEMENTS, queue::STATEMENTS, shown::STATEMENTS, uses::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
     subjects: &[("translations", "Texts in every language that guests are addressed in.")],
     ..Chapter::new("translations")
@@ -220,29 +219,47 @@ pub(crate) fn delete(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
 /// The texts of several translations, each in the language asked for or the nearest there is.
 pub(crate) fn texts(context: &mut Context<'_, '_>, ids: impl IntoIterator<Item = Uuid>, language: &str) -> Result<Texts> {
     let ids: Vec<Uuid> = ids.into_iter().collect();
-    let mut entries = HashMap::<Uuid, Vec<(String, String)>>::new();
+    let mut entries = HashMap::<Uuid, Vec<(String, Version)>>::new();
     if !ids.is_empty() {
         for row in context.rows(&TEXTS, values![ids])? {
-            entries.entry(row.get(0)?).or_default().push((row.get(1)?, row.get(2)?));
+            entries.entry(row.get(0)?).or_default().push((row.get(1)?, Version { text: row.get(2)?, is_machine_translated: row.get(3)? }));
         }
     }
     let picked = entries.into_iter().filter_map(|(id, entries)| Some((id, pick(language, entries)?)));
     Ok(Texts(picked.collect()))
 }
 
+/// A text, and whether a machine made it.
+#[derive(Serialize)]
+struct Version {
+    text: String,
+    is_machine_translated: bool,
+}
+
 /// Texts in a guest's language, or in the nearest there is, each with the language that it is in, by translation.
 #[derive(Serialize)]
-pub(crate) struct Texts(HashMap<Uuid, (String, String)>);
+pub(crate) struct Texts(HashMap<Uuid, (String, Version)>);
 
 impl Texts {
     /// The text of a translation, where it has any.
     pub(crate) fn of(&self, id: Option<Uuid>) -> Option<String> {
-        self.0.get(&id?).map(|(_, text)| text.clone())
+        self.0.get(&id?).map(|(_, version)| version.text.clone())
     }
 
     /// The language that the text of a translation is in, where it has any.
     pub(crate) fn language_of(&self, id: Uuid) -> Option<&str> {
         self.0.get(&id).map(|(language, _)| language.as_str())
+    }
+
+    /// Whether a machine made the text of a translation.
+    fn is_machine_translated(&self, id: Uuid) -> bool {
+        self.0.get(&id).is_some_and(|(_, version)| version.is_machine_translated)
+    }
+
+    /// With texts of a language that nobody has saved.
+    pub(crate) fn extend(&mut self, texts: impl IntoIterator<Item = (Uuid, String)>, language: &str) {
+        let version = |text| (language.to_owned(), Version { text, is_machine_translated: false });
+        self.0.extend(texts.into_iter().map(|(id, text)| (id, version(text))));
     }
 
     /// Keeps these texts only.

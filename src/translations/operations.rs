@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::audited;
 use super::uses::{self, Writer, Writing, check_readable};
-use super::{ENGLISH, Entry, Others, SourceTable, VERSIONS, create, entries, texts};
+use super::{ENGLISH, Entry, Others, SourceTable, TEXTS, create, entries, texts};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -92,7 +92,9 @@ struct VersionView {
 /// A text as it would be shown.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "en", "text": "Welcome to Barcelona" }))]
+#[schemars(example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false,
+}))]
 struct TextView {
     /// The translation.
     id: Uuid,
@@ -100,6 +102,8 @@ struct TextView {
     language: String,
     /// The text.
     text: String,
+    /// Whether a machine made it.
+    is_machine_translated: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -191,7 +195,10 @@ fn list_texts(context: &mut Context<'_, '_>, input: ListTexts) -> Result<Vec<Tex
     let language = input.language.and_then(|tag| format::language(&tag)).unwrap_or_else(|| ENGLISH.into());
     let ids = readable(context, input.ids)?;
     let found = texts(context, ids.iter().copied(), &language)?;
-    let view = |id: Uuid| Some(TextView { id, language: found.language_of(id)?.to_owned(), text: found.of(Some(id))? });
+    let view = |id: Uuid| {
+        let (language, text) = (found.language_of(id)?.to_owned(), found.of(Some(id))?);
+        Some(TextView { id, language, text, is_machine_translated: found.is_machine_translated(id) })
+    };
     Ok(ids.into_iter().filter_map(view).collect())
 }
 
@@ -199,7 +206,7 @@ fn list_texts(context: &mut Context<'_, '_>, input: ListTexts) -> Result<Vec<Tex
 fn list_versions(context: &mut Context<'_, '_>, input: ListVersions) -> Result<Vec<VersionView>> {
     let ids = readable(context, input.ids)?;
     let mut versions: Vec<VersionView> = Vec::new();
-    for row in context.rows(&VERSIONS, values![ids.clone()])? {
+    for row in context.rows(&TEXTS, values![ids.clone()])? {
         versions.push(VersionView { id: row.get(0)?, language: row.get(1)?, text: row.get(2)?, is_machine_translated: row.get(3)? });
     }
     let place = |id: Uuid| ids.iter().position(|known| *known == id);

@@ -141,6 +141,11 @@ pub(crate) trait Shows: Send + Sync {
     }
 }
 
+/// The things that show texts of a source table, those among them that a limited caller may know of.
+pub(super) fn visible(context: &mut Context<'_, '_>, source: SourceTable, things: Vec<Uuid>) -> Result<HashSet<Uuid>> {
+    chapter(context, source)?.visible(context, &things)
+}
+
 /// The chapter whose things show the texts of a source table.
 fn chapter(context: &Context<'_, '_>, source: SourceTable) -> Result<&'static dyn Shows> {
     let found = context.listed::<&'static dyn Shows>().iter().find(|chapter| chapter.sources().contains(&source));

@@ -25,15 +25,15 @@ if (conditional.length) {
   update(); update();
 }
 
-// A colour can be picked as well as typed.
+// A colour can be picked as well as typed, also with three digits.
+const whole = colour => colour.replace(/^#([0-9a-f])([0-9a-f])([0-9a-f])$/i, "#$1$1$2$2$3$3");
 all("[data-colour]").forEach(text => {
   const picker = document.createElement("input");
   picker.type = "color";
   picker.setAttribute("aria-label", text.dataset.colour);
   picker.disabled = text.disabled;
   const follow = () => {
-    const short = /^#([0-9a-f])([0-9a-f])([0-9a-f])$/i.exec(text.value);
-    const value = short ? "#" + short.slice(1).map(digit => digit + digit).join("") : text.value;
+    const value = whole(text.value);
     if (/^#[0-9a-f]{6}$/i.test(value)) picker.value = value;
   };
   follow();
@@ -91,8 +91,49 @@ addEventListener("pageshow", event => {
   if (event.persisted) free();
 });
 
-// A preview is shown without being asked for.
-all("form[data-auto]").forEach(form => form.requestSubmit());
+// The guest's page is shown without being asked for, with what is typed beside it, and again when that is another.
+all("[data-plain]").forEach(part => { part.hidden = true; });
+all("form[data-auto]").forEach(form => {
+  const edited = document.querySelector("#edit");
+  let waiting;
+  const show = () => {
+    const frame = document.querySelector("iframe[name=preview]");
+    // A frame that is new leaves nothing behind to go back to.
+    const fresh = frame.cloneNode();
+    const place = frame.contentDocument?.defaultView.scrollY;
+    fresh.addEventListener("load", () => fresh.contentDocument?.defaultView.scrollTo(0, place));
+    frame.replaceWith(fresh);
+    form.requestSubmit(form.elements.look);
+  };
+  const later = () => { clearTimeout(waiting); waiting = setTimeout(show, 700); };
+  form.addEventListener("change", show);
+  form.addEventListener("formdata", event => {
+    const own = new Set(event.formData.keys());
+    if (edited) new FormData(edited).forEach((value, name) => own.has(name) || event.formData.append(name, value));
+  });
+  if (edited) ["input", "change"].forEach(kind => edited.addEventListener(kind, later));
+  form.requestSubmit(form.elements.look);
+});
+
+// How well colours can be read is told of those that are typed.
+const luminance = colour => [1, 3, 5].map(place => parseInt(colour.slice(place, place + 2), 16) / 255)
+  .map(part => part <= .04045 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4)
+  .reduce((sum, part, place) => sum + part * [.2126, .7152, .0722][place], .05);
+const ratio = (one, other) => Math.max(luminance(one), luminance(other)) / Math.min(luminance(one), luminance(other));
+const typed = name => whole(document.getElementById("f-" + name)?.value || "#ffffff");
+const meet = () => all("[data-ground]").forEach(meeting => {
+  const ground = typed(meeting.dataset.ground);
+  const inks = meeting.dataset.ink.split(" ").map(ink => ink[0] === "#" ? ink : typed(ink));
+  if (![ground, ...inks].every(colour => /^#[0-9a-f]{6}$/i.test(colour))) return;
+  const ink = inks.sort((one, other) => ratio(other, ground) - ratio(one, ground))[0];
+  const is = ratio(ink, ground);
+  const pill = meeting.querySelector(".pill");
+  meeting.querySelector("rect").setAttribute("fill", ground);
+  meeting.querySelector("text").setAttribute("fill", ink);
+  pill.className = is < 4.5 ? "pill off" : "pill on";
+  pill.textContent = `${is.toFixed(1)} · ${is < 4.5 ? meeting.dataset.poor : meeting.dataset.good}`;
+});
+["input", "change"].forEach(kind => addEventListener(kind, meet));
 
 // Rows can be dragged; the order is sent by the form that has them.
 all("[data-order]").forEach(list => {

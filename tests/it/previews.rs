@@ -262,6 +262,60 @@ on_both! {
         assert_eq!((&shown["title"], shown.get("isInactive")), (&json!("Late"), None));
     }
 
+    async fn settings_that_are_not_saved_are_shown_in_the_place_of_those_that_are(app: App) {
+        let house = House::build(&app).await;
+        let House { api, portal, .. } = &house;
+        let mar = id(&api.post("/portal-brandings", json!({ "name": "Mar", "calloutMessage": "Ahoy" })).await.data()["id"]);
+        house.update_portal(*portal, json!({ "brandingId": mar, "supportNotes": "Old", "specialOfferTitle": "Old", "specialOfferType": "Kept" })).await;
+        let draft = json!({
+            "portal": {
+                "supportNotes": "New", "supportPhone": "93 412 34 56", "communicationMethod": "phone", "isSpecialOfferActive": true,
+                "specialOfferTitle": " New ", "specialOfferType": "", "specialOfferUrl": "https://example.com",
+                "excludedQuickAccessTypes": [], "precheckinPromptMessage": "Come in",
+            },
+            "branding": { "name": "Tierra", "primaryColor": "#abc", "calloutMessage": "Land" },
+            "language": "fr",
+        });
+        let before = (api.get(&format!("/portals/{portal}")).await.data(), api.get("/portal-brandings").await.data());
+        let looked = api.post(&format!("/portals/{portal}/guest-view"), draft.clone()).await;
+        assert_eq!(looked.status, 200, "{}", looked.body);
+        assert_eq!(rows(&app, "portal_preview").await, 0, "looking makes no link");
+        let token = preview(api, *portal, draft).await;
+        for view in [looked.data(), app.stay(&token, "").await.data(), app.stay(&token, "").await.data()] {
+            assert_eq!((&view["portal"]["supportNotes"], &view["contact"]["value"]), (&json!("New"), &json!("+34934123456")));
+            let offer = json!({ "title": "New", "type": "Kept", "ctaText": null, "url": "https://example.com" });
+            assert_eq!((&view["specialOffer"], &view["precheckin"]["promptMessage"]), (&offer, &json!("Come in")));
+            assert_eq!(view["quickAccess"].as_array().unwrap().len(), 5);
+            let look = ["name", "primaryColor", "calloutMessage"].map(|field| view["branding"][field].as_str().unwrap());
+            assert_eq!(look, ["Tierra", "#aabbcc", "Land"]);
+            assert_eq!(view["reservation"]["guest"]["language"], "fr");
+        }
+        // What else is changed is seen, and what is shown is seen by nobody else.
+        house.update_portal(*portal, json!({ "supportEmail": "hi@example.com" })).await;
+        let view = app.stay(&token, "").await.data();
+        assert_eq!((&view["portal"]["supportEmail"], &view["portal"]["supportNotes"]), (&json!("hi@example.com"), &json!("New")));
+        house.update_portal(*portal, json!({ "supportEmail": null })).await;
+        let own = previewed(&app, api, *portal, json!({})).await;
+        assert_eq!((&own["portal"]["supportNotes"], &own["branding"]["calloutMessage"]), (&json!("Old"), &json!("Ahoy")));
+        assert_eq!(app.stay(&house.token, "").await.data()["portal"]["supportNotes"], "Old");
+        let mut after = (api.get(&format!("/portals/{portal}")).await.data(), api.get("/portal-brandings").await.data());
+        after.0["updatedAt"] = before.0["updatedAt"].clone();
+        assert_eq!(after, before);
+
+        let look = async |body| api.post(&format!("/portals/{portal}/guest-view"), body).await;
+        let cleared = look(json!({ "portal": { "specialOfferTitle": null, "isSpecialOfferActive": true, "brandingId": null }, "branding": { "calloutMessage": null } })).await.data();
+        assert_eq!((&cleared["specialOffer"]["title"], &cleared["branding"]), (&Value::Null, &Value::Null));
+        let wrong = look(json!({ "portal": { "supportPhone": "x", "colour": 1 }, "branding": { "primaryColor": "red" } })).await;
+        assert_eq!(wrong.issues(), ["branding.primaryColor", "portal.colour", "portal.supportPhone"]);
+        look(json!({ "portal": { "brandingId": new_id() } })).await.error(404);
+        assert_eq!(look(json!({ "portal": null })).await.status, 400);
+        let path = format!("/portals/{portal}/guest-view");
+        house.org.key_with(&[Permission::ModifyProperties]).await.post(&path, json!({})).await.error(403);
+        house.org.key_with(&[Permission::ViewProperties]).await.post(&path, json!({ "reservationId": house.stay })).await.error(403);
+        app.org().await.key().await.post(&path, json!({})).await.error(404);
+        house.org.limited(&[house.org.property(None, &[]).await]).await.post(&path, json!({ "propertyId": house.flat })).await.error(404);
+    }
+
     async fn its_page_may_be_of_another_moment_and_language(app: App) {
         let house = House::build(&app).await;
         let before = json!([{ "ruleCategory": "relative_date", "startDateRelativeType": "check_in_time" }]);

@@ -393,6 +393,8 @@ on_both! {
             (format!("tagId={}&query=verde", tags[1]), vec!["Casa Verde"]),
             (format!("tagId={}&propertyGroupId={group}", tags[1]), vec![]),
             (format!("tagId={}", new_id()), vec![]),
+            (format!("ids={}&ids={}&ids={}&ids={0}", flats["Bajo"], flats["Casa Azul"], new_id()), vec!["Casa Azul", "Bajo"]),
+            (format!("ids={}&ids={}&query=casa", flats["Bajo"], flats["Casa Verde"]), vec!["Casa Verde"]),
         ] {
             for (api, reach) in [(&everyone, vec!["Casa Azul", "Casa Verde", "Ático", "Bajo"]), (&limited, vec!["Casa Azul", "Bajo"])] {
                 let wanted: Vec<_> = wanted.iter().filter(|name| reach.contains(name)).map(|name| flats[*name]).collect();

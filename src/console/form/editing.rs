@@ -252,6 +252,16 @@ pub async fn saved(visit: &Visit, resource: &Resource, id: Uuid, action: String)
     }
 }
 
+/// What was typed into the form of a thing, as far as it is another than what the form was made of.
+pub fn typed(visit: &Visit, resource: &Resource) -> Result<Map<String, Value>, Refusal> {
+    let Some(base) = visit.sent("base").and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok()) else {
+        return Ok(Map::new());
+    };
+    let specs = shown_specs(visit, resource, &base)?;
+    let drawn = draw(visit, resource, String::new(), visit.fields.clone(), base, String::new());
+    Ok(drawn.changes(&specs).into_iter().map(|(spec, value)| (spec.name, value)).collect())
+}
+
 /// Whether an update says what it was made against.
 fn takes_expected(operation: &'static Operation) -> bool {
     operation.input_schema(&mut engine::operation::inline_generator())["properties"].get("expectedUpdatedAt").is_some()

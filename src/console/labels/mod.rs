@@ -47,8 +47,10 @@ pub fn rule(language: &str, category: &str) -> Option<&'static str> {
     }
 }
 
+/// A field of a name; one that links a text is called what the text is.
 fn find(name: &str) -> Option<&'static Label> {
-    fields::FIELDS.iter().find(|label| label.name == name)
+    let of = |name: &str| fields::FIELDS.iter().find(|label| label.name == name);
+    of(name).or_else(|| of(name.strip_suffix("Id")?))
 }
 
 fn place(language: &str) -> usize {
@@ -81,7 +83,7 @@ fn capitalized(text: &str) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use engine::operation::inline_generator;
+    use engine::operation::{Effect, Surface, inline_generator};
     use serde_json::Value;
 
     use super::*;
@@ -149,6 +151,24 @@ mod tests {
         let names: Vec<_> = names.iter().filter(lacks_name).collect();
         let values: Vec<_> = values.iter().filter(|value| !super::values::VALUES.iter().any(|(known, _)| known == value)).collect();
         assert!(names.is_empty() && values.is_empty(), "fields without a name: {names:?}; values: {values:?}");
+    }
+
+    /// Of what is refused and of what the audit log tells, the field is named.
+    #[test]
+    fn every_field_that_is_sent_is_called_something_in_spanish_and_french() {
+        /// What no change is of, and no refusal.
+        const BESIDE: [&str; 3] = ["id", "data", "expectedUpdatedAt"];
+        let public = app().operations.iter().filter(|operation| operation.surface == Surface::Public && operation.effect == Effect::Write);
+        let mut names = BTreeSet::new();
+        for operation in public {
+            collect(&operation.input_schema(&mut inline_generator()), &mut names, &mut BTreeSet::new());
+        }
+        // What things have that are changed by other means, and what is told of what was done.
+        let told =
+            ["status", "by", "languages", "country", "email", "isTwoFactorEnrolled", "redelivered", "returnTo", "tokenType", "token"];
+        let lacking: Vec<&str> = names.iter().map(String::as_str).chain(told).filter(|name| !BESIDE.contains(name)).collect();
+        let lacking: Vec<&str> = lacking.into_iter().filter(|name| !UNSHOWN.contains(name) && find(name).is_none()).collect();
+        assert!(lacking.is_empty(), "{lacking:?}");
     }
 
     #[test]

@@ -56,6 +56,9 @@ pub(super) static VALUES: &[(&str, [&str; 3])] = &[
     ("check_out_time", ["At check-out", "A la salida", "Au départ"]),
     ("day", ["Days", "Días", "Jours"]),
     ("hour", ["Hours", "Horas", "Heures"]),
+    // What guests choose.
+    ("deposit", ["Deposit", "Fianza", "Caution"]),
+    ("waiver", ["Damage waiver", "Exención de daños", "Exonération"]),
     ("unverified", ["Not verified", "Sin verificar", "Non vérifiée"]),
     ("pending", ["Pending", "Pendiente", "En attente"]),
     ("verified", ["Verified", "Verificada", "Vérifiée"]),

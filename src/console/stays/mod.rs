@@ -3,8 +3,6 @@
 mod one;
 mod why;
 
-use std::collections::BTreeSet;
-
 use askama::Template;
 use jiff::ToSpan as _;
 use serde::Deserialize;
@@ -129,12 +127,12 @@ fn list(visit: &Visit) -> Answering<'_> {
         if total <= ROWS {
             found.sort_by(|one, other| (&one.check_in, one.id).cmp(&(&other.check_in, other.id)));
         }
-        let names = flats::names(visit, found.iter().filter_map(|stay| stay.property_id).collect::<BTreeSet<_>>()).await?;
+        let flats = flats::among(visit, found.iter().filter_map(|stay| stay.property_id)).await?;
         let row = |stay: &Stay| Row {
             guest: stay.called(visit),
             flat: match stay.property_id {
                 None => words.submissions.no_flat.to_owned(),
-                Some(id) => names.get(&id).cloned().unwrap_or_default(),
+                Some(id) => flats.get(&id).map(|flat| flat.name.clone()).unwrap_or_default(),
             },
             dates: when::days(visit, &stay.check_in, &stay.check_out),
             status: words.stays.standing(&stay.status),

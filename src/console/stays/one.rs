@@ -102,7 +102,7 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
             try_join3(stay, Box::pin(Submission::read(visit, id)), Box::pin(Explanation::read(visit, id, None))).await?;
         let (done, all) = submission.progress();
         let (done, all) = (done.to_string(), all.to_string());
-        let zone = flats::zone(visit, stay.property_id, submission.property_name.as_deref()).await;
+        let zone = flats::zone(visit, stay.property_id).await;
         let link: Option<Link> = if visit.may("getGuestLink") { visit.get("getGuestLink", json!({ "id": id })).await.ok() } else { None };
         let counted = |text: &str, items: &[why::Item]| {
             let shown = items.iter().filter(|item| item.is_shown).count().to_string();
@@ -139,7 +139,7 @@ pub(super) fn preview(visit: &Visit) -> Answering<'_> {
             None => None,
             Some(at) => {
                 let submission = Submission::read(visit, id).await?;
-                let zone = flats::zone(visit, submission.property_id, submission.property_name.as_deref()).await;
+                let zone = flats::zone(visit, submission.property_id).await;
                 // What is no moment is refused as such.
                 Some(when::typed(at, &zone).unwrap_or_else(|| at.to_owned()))
             }
@@ -148,6 +148,6 @@ pub(super) fn preview(visit: &Visit) -> Answering<'_> {
         let is_all = visit.sent("includeInactive").is_some();
         let portal = visit.sent("portal").unwrap_or_default();
         let arguments = json!({ "id": portal, "reservationId": id, "language": language, "at": at, "includeInactive": is_all });
-        preview::go_on(visit, arguments).await
+        preview::show(visit, arguments).await
     })
 }

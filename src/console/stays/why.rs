@@ -78,6 +78,8 @@ pub(super) struct Portal {
     pub name: String,
     pub reason: Said,
     pub way: Option<String>,
+    /// Where it is decided that it serves the stay.
+    pub rule: Option<(&'static str, String)>,
 }
 
 impl Explanation {
@@ -97,6 +99,24 @@ impl Explanation {
             name: name.unwrap_or_else(|| words.no_portal_serves.to_owned()),
             reason: self.portal.reason.said(visit),
             way: self.portal.id.and_then(|id| way(visit, "/portals/{id}", &id.to_string())),
+            rule: self.rule_of_portal(visit),
+        }
+    }
+
+    /// Where it is decided which portal serves the stay: its assignments, that it is the default, or the list where there is none.
+    fn rule_of_portal(&self, visit: &Visit) -> Option<(&'static str, String)> {
+        let words = &visit.words.stays;
+        let assigned = |id: Uuid, to: &str| {
+            let path = format!("/assignments/portals/{id}");
+            visit.may("listEntityScopes").then(|| (words.open_assignments, visit.address_with(&path, &[("to", to)])))
+        };
+        match (self.portal.reason.key.as_str(), self.portal.id) {
+            ("property", Some(id)) => assigned(id, "properties"),
+            ("property_group", Some(id)) => assigned(id, "groups"),
+            ("tag", Some(id)) => assigned(id, "tags"),
+            ("default", Some(id)) => Some((words.open_rule, way(visit, "/portals/{id}", &id.to_string())? + "#f-isDefault")),
+            ("no_portal", _) => Some((words.open_portals, way(visit, "/portals", "")?)),
+            _ => None,
         }
     }
 }
@@ -117,6 +137,40 @@ impl Kind {
     }
 }
 
+/// The field of a step's form that a rule of steps is, by its key.
+fn field_of(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "inactive" => "isActive",
+        "always_shown" => "isAlwaysShown",
+        "min_los" => "minLos",
+        "max_los" => "maxLos",
+        "lead_time_min" => "leadTimeMinDays",
+        "lead_time_max" => "leadTimeMaxDays",
+        "channel_excluded" => "excludedSources",
+        "channel_not_included" => "includedSourcesReturning",
+        "returning_guest" => "isReturningGuestExcluded",
+        _ => return None,
+    })
+}
+
+/// Where the rule stands that decided.
+fn rule(visit: &Visit, kind: Kind, key: &str, id: &str, portal: Option<Uuid>) -> Option<(&'static str, String)> {
+    let words = &visit.words.stays;
+    let of_visibility = ["visible", "too_early", "too_late", "out_of_season", "stay_too_short", "stay_too_long", "booking_source"];
+    match (kind, key) {
+        (_, "no_portal") => Some((words.open_portals, way(visit, "/portals", "")?)),
+        (_, "precheckin_disabled") => {
+            Some((words.open_portal, way(visit, "/portals/{id}", &portal?.to_string())? + "#f-isPrecheckinEnabled"))
+        }
+        (Kind::Manuals, key) if of_visibility.contains(&key) || matches!(key, "verification_status" | "always_visible") => {
+            Some((words.open_rule, way(visit, "/manuals/{id}/visibility", id)?))
+        }
+        (Kind::Manuals, "inactive") => Some((words.open_rule, way(visit, "/manuals/{id}", id)? + "#f-isActive")),
+        (Kind::Steps, key) => Some((words.open_rule, format!("{}#f-{}", way(visit, "/steps/{id}", id)?, field_of(key)?))),
+        _ => None,
+    }
+}
+
 struct Row {
     name: String,
     is_shown: bool,
@@ -124,7 +178,7 @@ struct Row {
     /// How an assignment reaches the flat.
     path: Vec<String>,
     change: &'static str,
-    /// Where the rule is: what it is called, and its address.
+    /// Where the rule is that decided, the thing itself and its assignments: what each is called, and its address.
     ways: Vec<(&'static str, String)>,
 }
 
@@ -141,8 +195,7 @@ fn row(visit: &Visit, kind: Kind, item: &Item, portal: Option<Uuid>) -> Row {
     };
     let id = item.id.to_string();
     let own = way(visit, &format!("/{}/{{id}}", kind.word()), &id).map(|way| (words.open_it, way));
-    let is_of_portal = matches!(item.reason.key.as_str(), "precheckin_disabled");
-    let of_portal = portal.filter(|_| is_of_portal).and_then(|id| way(visit, "/portals/{id}", &id.to_string()));
+    let rule = rule(visit, kind, &item.reason.key, &id, portal);
     let is_assigned = own.is_some() && visit.may("listEntityScopes") && item.reason.key != "cancelled";
     let assignments = is_assigned.then(|| (words.open_assignments, visit.address(&format!("/assignments/{}/{id}", kind.word()))));
     Row {
@@ -151,7 +204,7 @@ fn row(visit: &Visit, kind: Kind, item: &Item, portal: Option<Uuid>) -> Row {
         reason: item.reason.said(visit),
         path: item.path.iter().map(hop).collect(),
         change: words.change(&item.reason.key, item.is_shown),
-        ways: own.into_iter().chain(of_portal.map(|way| (words.open_portal, way))).chain(assignments).collect(),
+        ways: rule.into_iter().chain(own).chain(assignments).collect(),
     }
 }
 
@@ -176,7 +229,7 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
         let words = &visit.words.stays;
         let id = visit.named("id")?;
         let submission = Submission::read(visit, id).await?;
-        let zone = flats::zone(visit, submission.property_id, submission.property_name.as_deref()).await;
+        let zone = flats::zone(visit, submission.property_id).await;
         let at = visit.asks("at").unwrap_or_default().trim().to_owned();
         let moment = (!at.is_empty()).then(|| when::typed(&at, &zone).unwrap_or_else(|| at.clone()));
         let explanation = Explanation::read(visit, id, moment.as_deref()).await?;

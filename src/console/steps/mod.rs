@@ -316,9 +316,7 @@ fn move_one(visit: &Visit) -> Answering<'_> {
         for (id, position) in changes {
             let arguments = json!({ "id": id, "data": { "sortOrder": position } });
             if let Err(refusal) = visit.change(STEP.update, arguments).await {
-                let is_foreign = refusal.is_foreign_form();
-                let said = if is_foreign { visit.words.frame.foreign_form_text.to_owned() } else { refusal.sentences(visit).join(" ") };
-                return page(visit, Some((refusal.status, said))).await;
+                return page(visit, Some((refusal.status, refusal.sentences(visit).join(" ")))).await;
             }
         }
         let query = ["portal", "from"].iter().filter_map(|name| Some((*name, visit.asks(name)?)));

@@ -16,6 +16,9 @@ words! {
         all_of_this: "Everything about it", "Todo sobre ello", "Tout à ce sujet";
         fields: "{count} fields", "{count} campos", "{count} champs";
         more: "and {count} more", "y {count} más", "et {count} de plus";
+        entries: "{count} entries", "{count} entradas", "{count} entrées";
+        added: "{count} added", "{count} añadidos", "{count} ajoutés";
+        taken_back: "{count} taken back", "{count} retirados", "{count} retirés";
         nothing: "nothing", "nada", "rien";
         withheld: "not shown", "no se muestra", "non affiché";
         before: "before", "antes", "avant";

@@ -14,7 +14,9 @@ words! {
         offer: "Special offer", "Oferta especial", "Offre spéciale";
         during: "During the stay", "Durante la estancia", "Pendant le séjour";
         preview: "What guests see", "Lo que ven los huéspedes", "Ce que voient les voyageurs";
-        preview_about: "As it is saved. A preview stores nothing and is good for an hour.", "Tal como está guardado. Una vista previa no guarda nada y vale una hora.", "Tel qu’enregistré. Un aperçu n’enregistre rien et vaut une heure.";
+        preview_about: "With what is typed in the form; looking at it saves nothing. To walk through it, open it in a tab: that link is good for an hour.", "Con lo escrito en el formulario; mirarla no guarda nada. Para recorrerla, ábrala en otra pestaña: ese enlace vale una hora.", "Avec ce qui est saisi dans le formulaire ; la regarder n’enregistre rien. Pour la parcourir, ouvrez-la dans un onglet : ce lien vaut une heure.";
+        preview_wrong: "This cannot be shown yet", "Aún no se puede mostrar", "Impossible à afficher pour l’instant";
+        show_typed: "Show what is typed", "Mostrar lo escrito", "Afficher ce qui est saisi";
         show_preview: "Show", "Mostrar", "Afficher";
         include_inactive: "With what is not active", "Con lo que no está activo", "Avec ce qui n’est pas actif";
         preview_in_tab: "Open in a new tab", "Abrir en otra pestaña", "Ouvrir dans un onglet";

@@ -32,7 +32,7 @@ words! {
         so_far: "{done} of {all} steps complete", "{done} de {all} pasos completos", "{done} étapes sur {all} complètes";
         read_submission: "What the guest gave", "Lo que ha dado el huésped", "Ce que le voyageur a donné";
         look: "The guest’s page", "La página del huésped", "La page du voyageur";
-        look_about: "As the guest sees it, without what they gave. It stores nothing and is good for an hour.", "Como la ve el huésped, sin lo que ha dado. No guarda nada y vale una hora.", "Telle que le voyageur la voit, sans ce qu’il a donné. Rien n’est enregistré ; elle vaut une heure.";
+        look_about: "As the guest sees it, without what they gave. To walk through it, open it in a tab: that link is good for an hour.", "Como la ve el huésped, sin lo que ha dado. Para recorrerla, ábrala en otra pestaña: ese enlace vale una hora.", "Telle que le voyageur la voit, sans ce qu’il a donné. Pour la parcourir, ouvrez-la dans un onglet : ce lien vaut une heure.";
         own_language: "The guest’s own", "El del huésped", "Celle du voyageur";
         at: "At another moment", "En otro momento", "À un autre moment";
         at_hint: "In the time of {zone}. Empty: now.", "En la hora de {zone}. Vacío: ahora.", "À l’heure de {zone}. Vide : maintenant.";
@@ -63,6 +63,8 @@ words! {
         change: "What would change it:", "Qué lo cambiaría:", "Ce qui le changerait :";
         open_it: "Open it", "Abrirlo", "L’ouvrir";
         open_assignments: "Its assignments", "Sus asignaciones", "Ses affectations";
+        open_rule: "The rule", "La regla", "La règle";
+        open_portals: "Portals", "Portales", "Portails";
         open_portal: "The portal", "El portal", "Le portail";
         c_assign: "assign it to the flat, to its group or to one of its tags.", "asignarlo al alojamiento, a su grupo o a una de sus etiquetas.", "l’affecter au logement, à son groupe ou à l’une de ses étiquettes.";
         c_activate: "switch it on.", "activarlo.", "l’activer.";

@@ -31,6 +31,12 @@ words! {
         open: "Open to the guest", "Abierto al huésped", "Ouvert au voyageur";
         no_longer_shown: "The guest is no longer shown this", "El huésped ya no ve esto", "Le voyageur ne voit plus ceci";
         elsewhere: "Another system carries this out and says when it is complete.", "Lo lleva otro sistema, que indica cuándo está completo.", "Un autre système s’en charge et signale quand c’est complet.";
+        carried_out: "Another system carries this out:", "Lo lleva otro sistema:", "Un autre système s’en charge :";
+        told: "The guest is told:", "Al huésped se le dice:", "Le voyageur lit :";
+        pending: "under way", "en curso", "en cours";
+        action_required: "waits for the guest", "espera al huésped", "attend le voyageur";
+        completed: "completed", "completado", "terminé";
+        failed: "failed", "fallido", "échoué";
         no_answers: "Nothing was answered.", "No hay respuestas.", "Rien n’a été répondu.";
         no_steps: "This guest is asked nothing.", "A este huésped no se le pide nada.", "On ne demande rien à ce voyageur.";
         no_answer: "No answer", "Sin respuesta", "Sans réponse";
@@ -54,6 +60,16 @@ words! {
 }
 
 impl Submissions {
+    /// How a step stands that another system carries out: in words, and how that looks.
+    pub fn standing(&self, status: &str) -> (&'static str, &'static str) {
+        match status {
+            "completed" => (self.completed, "on"),
+            "failed" => (self.failed, "bad"),
+            "action_required" => (self.action_required, "off"),
+            _ => (self.pending, ""),
+        }
+    }
+
     /// Where a guest stands with what is asked before arrival: in words, and how that looks.
     pub fn status(&self, status: &str) -> (&'static str, &'static str) {
         match status {

@@ -90,6 +90,16 @@ async fn a_portal_is_changed_by_the_keyboard_with_and_without_scripts() {
                 let notes = things.house.api.get(&format!("/portals/{}", things.house.portal)).await.data()["supportNotes"].clone();
                 assert!(notes.as_str().unwrap().contains(&format!("night {number}")), "{notes}");
             }
+            // Without a script, what is typed is shown by a button, and stays.
+            let is = |name: &'static str| move |focused: &Value| focused.to_string().contains(name);
+            window.tabs_to("the notes", is("f-supportNotes")).await;
+            window.types(" and day").await;
+            window.tabs_to("the button", is("formaction")).await;
+            window.press(ENTER).await;
+            let shown =
+                "const frame = document.querySelector('iframe'); return !!frame.contentDocument?.body?.textContent.includes('and day')";
+            window.until("what is typed on the guest's page", shown).await;
+            assert_eq!(window.run("return document.getElementById('f-supportNotes').value.includes('and day')").await, json!(true));
         })
         .await;
     })
@@ -104,6 +114,10 @@ async fn the_script_makes_it_handier() {
         go(&format!("/portals/{}", things.house.portal)).await;
         let shown = "const frame = document.querySelector('iframe'); return !!frame.contentDocument && frame.contentDocument.body.textContent.includes('Casa Azul')";
         window.until("the guest's page beside the form", shown).await;
+        let typed = "const notes = document.getElementById('f-supportNotes'); notes.value = 'Ring twice'; notes.dispatchEvent(new Event('input', { bubbles: true }))";
+        window.run(typed).await;
+        let shown = "const frame = document.querySelector('iframe'); return !!frame.contentDocument?.body?.textContent.includes('Ring twice')";
+        window.until("what is typed on the guest's page", shown).await;
         go(&format!("/manuals/{}", things.manual)).await;
         let typed = "const area = document.querySelector('[data-render]'); area.value = '# Night'; area.dispatchEvent(new Event('input', { bubbles: true }))";
         window.run(typed).await;
@@ -114,6 +128,8 @@ async fn the_script_makes_it_handier() {
         go(&format!("/brandings/{}", things.branding)).await;
         let picked = "const picker = document.querySelector('input[type=color]'); picker.value = '#112233'; picker.dispatchEvent(new Event('input')); return picker.nextElementSibling.value";
         assert_eq!(window.run(picked).await, json!("#112233"));
+        let told = "return document.querySelector('[data-ground=primaryColor] .pill').textContent";
+        assert_eq!(window.run(told).await, json!("16.1 · good"), "how well it can be read");
         // What was typed is guarded against whatever another form sends, and not against its own button.
         go(&format!("/categories/{}", things.category)).await;
         let guarded = "const field = document.getElementById('title'); field.value = 'x'; field.dispatchEvent(new Event('input', { bubbles: true }));

@@ -1,9 +1,17 @@
 //! What things are assigned to, from thousands.
 
-use serde_json::json;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{Form, marta, page, portal, read};
+use crate::people::{ada, signed_in};
 use crate::support::{App, new_id, on_both};
+
+fn ids(list: &Value) -> BTreeSet<String> {
+    list.as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect()
+}
 
 on_both! {
     async fn rows_that_are_shown_are_changed_and_no_others(app: App) {
@@ -53,5 +61,42 @@ on_both! {
         let used = page(&browser, &format!("/console/portals/{id}")).await;
         assert!(used.contains("<dt>Flats</dt><dd>2</dd>") && used.contains("<dt>Groups</dt><dd>1</dd>"), "{used}");
         assert!(!page(&browser, &path).await.contains("to=portals"));
+    }
+
+    async fn what_was_ticked_stays_whatever_is_refused(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flats = [org.property(None, &[]).await, org.property(None, &[]).await, org.property(None, &[]).await];
+        let (id, _) = portal(&api, "Casa Azul").await;
+        let path = format!("/console/assignments/portals/{id}");
+        let scopes = |ids: &[Uuid]| json!({ "entityType": "portal_settings", "entityId": id, "propertyIds": ids });
+        api.post("/entity-scopes/add", scopes(&flats[..1])).await.data();
+        let member = ada(&org).await;
+        let browser = signed_in(&org, member).await;
+        let mut form = Form::of(&page(&browser, &path).await, &format!("{path}?"));
+        form.fields.retain(|(name, _)| name != "assigned");
+        form.fields.push(("assigned".to_owned(), flats[1].to_string()));
+        // Somebody else assigns another one meanwhile.
+        api.post("/entity-scopes/add", scopes(&flats[2..])).await.data();
+        let ticked = |page: &str| {
+            let form = Form::of(page, &format!("{path}?"));
+            let of = |wanted: &str| form.fields.iter().filter(|(name, _)| name == wanted).map(|(_, id)| id.clone()).collect::<BTreeSet<_>>();
+            (of("was"), of("assigned"))
+        };
+        let all = |ids: &[Uuid]| ids.iter().map(Uuid::to_string).collect::<BTreeSet<_>>();
+        let mut refused = form.clone();
+        refused.fields.extend([("shown".to_owned(), new_id().to_string()), ("shown".to_owned(), "nonsense".to_owned()), ("assigned".to_owned(), "nonsense".to_owned())]);
+        let again = refused.refused(&browser, 400).await;
+        assert_eq!(ticked(&again), (all(&[flats[0], flats[2]]), all(&[flats[1], flats[2]])), "{again}");
+
+        app.clock.advance(std::time::Duration::from_secs(3 * 3_600));
+        let ended = form.refused(&browser, 401).await;
+        let again = signed_in(&org, member).await;
+        let filled = Form::of(&ended, &format!("{path}?")).refused(&again, 200).await;
+        assert!(filled.contains("when your session ended"), "{filled}");
+        assert_eq!(ticked(&filled), (all(&[flats[0], flats[2]]), all(&[flats[1], flats[2]])), "{filled}");
+        Form::of(&filled, &format!("{path}?")).done(&again, "assigned").await;
+        let assigned = read(&api, &format!("/entity-scopes?entityType=portal_settings&entityId={id}")).await["propertyIds"].clone();
+        assert_eq!(ids(&assigned), all(&flats[1..]));
     }
 }

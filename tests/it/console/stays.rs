@@ -58,6 +58,7 @@ on_both! {
             assert!(why.contains(said), "{said}: {why}");
         }
         assert!(!why.contains(NASTY) && plain(&why).contains(NASTY));
+        assert!(why.contains(&format!("/console/steps/{step}#f-minLos")), "a link to the rule: {why}");
         assert!(!page(&browser, &format!("{path}/why?query=idle")).await.contains("minLos"));
         assert!(!page(&browser, &format!("{path}/why?shown=yes")).await.contains("Idle"));
         assert_eq!(browser.get(&format!("{path}/why?at=2026-12-11T14:00")).await.status, 200);

@@ -66,6 +66,29 @@ on_both! {
         assert!(refused.contains("not in review") && refused.contains("Too late") && refused.contains(" checked"), "{refused}");
     }
 
+    async fn how_others_carry_a_step_out_is_told(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("identity_check", json!({ "nickname": "Identity" })).await;
+        let waiver = house.org.record("damage_waiver", json!({ "name": "Full cover" })).await;
+        let deposit = house.step("agreement", json!({})).await;
+        house.answer(deposit, json!({ "isAccepted": true, "damageWaiverId": waiver, "choice": "waiver" })).await.data();
+        let browser = marta(&house.org).await;
+        let path = format!("/console/submissions/{}", house.stay);
+        assert!(page(&browser, &path).await.contains("says when it is complete"));
+        let say = async |said| {
+            let path = house.org.path(&format!("/reservations/{}/steps/{step}", house.stay));
+            app.platform().ok(reqwest::Method::PUT, &path, Some(said)).await;
+        };
+        say(json!({ "status": "action_required", "actionUrl": "https://verify.example.com/secret", "message": NASTY, "amountCents": 12_345, "currency": "EUR" })).await;
+        let shown = page(&browser, &path).await;
+        for said in ["waits for the guest", "€123.45", NASTY, "Full cover", "Damage waiver"] {
+            assert!(plain(&shown).contains(said), "{said}: {shown}");
+        }
+        assert!(!shown.contains("verify.example.com") && !shown.contains(NASTY) && !shown.contains("says when it is complete"), "{shown}");
+        say(json!({ "status": "completed" })).await;
+        assert!(page(&browser, &path).await.contains("completed"));
+    }
+
     async fn who_may_only_read_decides_nothing(app: App) {
         let house = House::build(&app).await;
         let step = waiting(&house).await;

@@ -68,10 +68,55 @@ on_both! {
         assert!(page(&browser, "/console/search?query=ada").await.contains(&format!("/console/stays/{}", house.stay)));
         assert!(page(&browser, "/console/search?query=flat").await.contains("propertyId="));
         assert!(page(&browser, "/console/search?query=zzzz").await.contains("Nothing was found"));
+        // A group and a tag have no screen.
+        for (kind, name) in [("property_group", "Seaside"), ("tag", "Balcony")] {
+            house.org.record(kind, json!({ "name": name })).await;
+            let found = page(&browser, &format!("/console/search?query={name}")).await;
+            assert!(found.contains(&format!("<p class=\"main\" dir=\"auto\">{name}</p>")), "{found}");
+        }
         let nasty = page(&browser, "/console/search?query=%3Cscript%3Ealert(1)%3C%2Fscript%3E").await;
         assert!(!nasty.contains(NASTY), "{nasty}");
         assert!(page(&browser, "/console/search").await.contains("What are you looking for?"));
         assert_eq!(browser.get(&format!("/console/search?query={}", "a".repeat(201))).await.status, 400);
+    }
+
+    async fn the_log_leads_to_things_and_names_what_they_name(app: App) {
+        let house = House::build(&app).await;
+        let House { api, org, .. } = &house;
+        let made = async |path: &str, body| api.post(path, body).await.data()["id"].as_str().unwrap().to_owned();
+        let branding = made("/portal-brandings", json!({ "name": "Casa Mar" })).await;
+        house.update_portal(house.portal, json!({ "brandingId": branding, "communicationMethod": null, "excludedQuickAccessTypes": ["find_parking"] })).await;
+        let category = made("/portal-manual-categories", json!({ "title": "Kitchen" })).await;
+        let text = made("/translations", json!({ "sourceTable": "manual", "text": "Oven" })).await;
+        let flats: Vec<_> = [org.property(None, &[]).await, org.property(None, &[]).await].into();
+        house.scopes("add", "portal_settings", house.portal, json!({ "propertyIds": flats })).await;
+        house.scopes("remove", "portal_settings", house.portal, json!({ "propertyIds": [flats[0]] })).await;
+        let browser = marta(org).await;
+        let log = page(&browser, "/console/audit").await;
+        let assigned = format!("/console/assignments/portals/{}?to=properties", house.portal);
+        for said in [&format!("/console/categories/{category}"), &format!("/console/translations/{text}"), &assigned, "Casa Mar", "Find parking", "2 added", "1 taken back"] {
+            assert!(log.contains(&*said.replace('&', "&#38;")), "{said}: {log}");
+        }
+        assert!(!log.contains(&format!("<span dir=\"auto\">{branding}")), "{log}");
+        assert!(!log.contains(&flats[0].to_string()), "{log}");
+        let opened = log.split("<a href=\"").skip(1).filter(|rest| rest.contains(">Open it<")).map(|rest| rest.split('"').next().unwrap());
+        assert!(opened.clone().count() > 3 && opened.clone().all(|way| way != "/console"), "{log}");
+        let spanish = browser.request(reqwest::Method::GET, "/console/audit").header("accept-language", "es");
+        let spanish = html(&browser.send(spanish).await);
+        assert!(spanish.contains("2 añadidos") && spanish.contains("Alojamientos") && spanish.contains("Buscar aparcamiento"), "{spanish}");
+    }
+
+    async fn what_is_refused_is_said_in_the_language_of_the_page(app: App) {
+        let org = app.org().await;
+        let stranger = member_with(&org, &[Permission::ViewTasks], None).await;
+        let said = |answer: crate::support::Answer| (answer.status, html(&answer));
+        let asked = stranger.request(reqwest::Method::GET, "/console/portals").header("accept-language", "es");
+        let (status, refused) = said(stranger.send(asked).await);
+        assert!(status == 403 && refused.contains("Le falta un permiso") && !refused.contains("You lack"), "{refused}");
+        let form = stranger.request(reqwest::Method::POST, "/console/portals/new").header("accept-language", "fr");
+        let form = form.header("content-type", "application/x-www-form-urlencoded").body("form=x&name=y");
+        let (status, refused) = said(stranger.send(form).await);
+        assert!(status == 403 && refused.contains("Ce formulaire") && !refused.contains("The form"), "{refused}");
     }
 
     async fn webhooks_are_made_watched_and_deleted(app: App, "--webhook-allow=127.0.0.0/8") {

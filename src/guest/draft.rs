@@ -1,0 +1,147 @@
+//! What a preview shows in the place of what is set up: settings of a portal and of its branding that nobody has saved.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use engine::field::Field;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::portals::{Branding, BrandingFields, Portal, PortalFields};
+
+/// Fields of a resource, kept as they were sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Kept<T>(Value, #[serde(skip)] PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for Kept<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<Shape<T>>()
+    }
+}
+
+/// What may be sent of a resource, under a name of its own.
+struct Shape<T>(PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for Shape<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Draft", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+impl<T: DeserializeOwned + Default> Kept<T> {
+    /// The fields; none where they are those of another version.
+    fn fields(&self) -> T {
+        T::deserialize(&self.0).unwrap_or_default()
+    }
+}
+
+/// What is shown in the place of what is set up.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Draft {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub portal: Option<Kept<PortalFields>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branding: Option<Kept<BrandingFields>>,
+}
+
+/// The texts that nobody has written yet, by ids that no translation has.
+const TITLE: Uuid = Uuid::from_u128(1);
+const TYPE: Uuid = Uuid::from_u128(2);
+const CALL: Uuid = Uuid::from_u128(3);
+const PROMPT: Uuid = Uuid::from_u128(4);
+const CALLOUT: Uuid = Uuid::from_u128(5);
+
+/// What is said of a text.
+enum Said {
+    Nothing,
+    Null,
+    Text(String),
+}
+
+impl Said {
+    /// An empty text says nothing.
+    fn of<T: Deref<Target = str>>(field: &Field<Option<T>>) -> Self {
+        match field.sent() {
+            None => Self::Nothing,
+            Some(None) => Self::Null,
+            Some(Some(text)) if text.is_empty() => Self::Nothing,
+            Some(Some(text)) => Self::Text((**text).to_owned()),
+        }
+    }
+
+    /// Links the text where there is one, by its id.
+    fn link(&self, link: &mut Option<Uuid>, id: Uuid) {
+        match self {
+            Self::Nothing => {}
+            Self::Null => *link = None,
+            Self::Text(_) => *link = Some(id),
+        }
+    }
+
+    fn text(self) -> Option<String> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+}
+
+impl Draft {
+    pub fn is_empty(&self) -> bool {
+        self.portal.is_none() && self.branding.is_none()
+    }
+
+    /// The branding that the portal is to have.
+    pub fn branding_id(&self) -> Option<Uuid> {
+        self.portal.as_ref()?.fields().branding_id.into_sent()?
+    }
+
+    /// Gives a portal its settings, and links its texts.
+    pub fn set_up(&self, portal: &mut Portal) {
+        let Some(kept) = &self.portal else { return };
+        let fields = kept.fields();
+        Said::of(&fields.special_offer_title).link(&mut portal.special_offer_title_id, TITLE);
+        Said::of(&fields.special_offer_type).link(&mut portal.special_offer_type_id, TYPE);
+        Said::of(&fields.special_offer_cta_text).link(&mut portal.special_offer_cta_text_id, CALL);
+        Said::of(&fields.precheckin_prompt_message).link(&mut portal.precheckin_prompt_message_id, PROMPT);
+        fields.apply(portal);
+    }
+
+    /// Gives a branding its looks, and links its text.
+    pub fn dress(&self, branding: Option<&mut Branding>) {
+        let (Some(kept), Some(branding)) = (&self.branding, branding) else { return };
+        let fields = kept.fields();
+        let callout = Said::of(&fields.callout_message);
+        fields.apply(branding);
+        callout.link(&mut branding.callout_message_id, CALLOUT);
+    }
+
+    /// The texts, by the ids that link them.
+    pub fn texts(&self) -> impl Iterator<Item = (Uuid, String)> {
+        let portal = self.portal.as_ref().map(Kept::fields).unwrap_or_default();
+        let branding = self.branding.as_ref().map(Kept::fields).unwrap_or_default();
+        let all = [
+            (TITLE, Said::of(&portal.special_offer_title)),
+            (TYPE, Said::of(&portal.special_offer_type)),
+            (CALL, Said::of(&portal.special_offer_cta_text)),
+            (PROMPT, Said::of(&portal.precheckin_prompt_message)),
+            (CALLOUT, Said::of(&branding.callout_message)),
+        ];
+        all.into_iter().filter_map(|(id, said)| Some((id, said.text()?)))
+    }
+}
