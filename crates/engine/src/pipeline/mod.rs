@@ -400,7 +400,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
                 && tx.is_followed()
             {
                 // The organization is locked already, and is another since this caller was let in.
-                let asks = key.iter().flat_map(|key| key.asks()).chain([lock.ask()]).chain(authenticate::asks(operation, head));
+                let asks = key.iter().flat_map(idempotency::Key::asks).chain([lock.ask()]).chain(authenticate::asks(operation, head));
                 tx.foresee(asks.collect());
             }
             if let Some(key) = &key
