@@ -16,7 +16,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(list, "const {}: &[(&str, &str)] = &[", database.to_uppercase())?;
         for file in files {
             let name = file.file_stem().ok_or("a migration without a name")?.to_string_lossy();
-            writeln!(list, "    ({name:?}, include_str!({:?})),", file.display())?;
+            // By where the package is when it is compiled: what is listed here may be compiled in another checkout.
+            let path = format!("/migrations/{database}/{name}.sql");
+            writeln!(list, "    ({name:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))),")?;
         }
         writeln!(list, "];")?;
     }

@@ -84,7 +84,7 @@ impl Bench {
             None => format!("sqlite:{}", directory.path().join("bare.db").display()),
             Some(url) => beside(url)?,
         };
-        let bare = Store::open(&bare, &migrations())?;
+        let bare = tokio::task::spawn_blocking(move || Store::open(&bare, &migrations())).await??;
         bare.write(|tx| tx.execute(&OWNER, &[ORGANIZATION.into()])).await?;
         let (platform, client) = furnished(&node).await?;
         let (mut ours, mut theirs, mut few) = (Duration::ZERO, Duration::ZERO, None);

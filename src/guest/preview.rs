@@ -166,9 +166,14 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The stay of a guest is for those who may see reservations.
+/// The stay of a guest is for those who may see reservations; what nobody has saved is for those who may save it, since a preview shows it
+/// to whoever has its link.
 fn may_preview(body: &Value, access: &Access) -> Result<()> {
     access.require(Permission::ViewProperties)?;
+    let is_sent = |draft| body.get(draft).and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
+    if ["portal", "branding"].into_iter().any(is_sent) {
+        access.require(Permission::ModifyProperties)?;
+    }
     if body.get("reservationId").is_some_and(|id| !id.is_null()) {
         access.require(Permission::ViewReservations)?;
     }

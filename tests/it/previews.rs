@@ -311,6 +311,14 @@ on_both! {
         assert_eq!(look(json!({ "portal": null })).await.status, 400);
         let path = format!("/portals/{portal}/guest-view");
         house.org.key_with(&[Permission::ModifyProperties]).await.post(&path, json!({})).await.error(403);
+        // What nobody has saved is shown by whoever may save it: a link to it is a page of the operator's.
+        let viewer = house.org.key_with(&[Permission::ViewProperties]).await;
+        for at in [path.clone(), format!("/portals/{portal}/preview")] {
+            viewer.post(&at, json!({ "portal": {}, "branding": {} })).await.data();
+            for draft in [json!({ "portal": { "supportNotes": "Pay here" } }), json!({ "branding": { "calloutMessage": "Pay here" } })] {
+                viewer.post(&at, draft).await.error(403);
+            }
+        }
         house.org.key_with(&[Permission::ViewProperties]).await.post(&path, json!({ "reservationId": house.stay })).await.error(403);
         app.org().await.key().await.post(&path, json!({})).await.error(404);
         house.org.limited(&[house.org.property(None, &[]).await]).await.post(&path, json!({ "propertyId": house.flat })).await.error(404);

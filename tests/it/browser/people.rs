@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::axe;
 use super::driver::browse;
 use super::matrix::STICKS_OUT;
-use super::window::{DESKTOP, ENTER, NARROWEST, PHONE, Window};
+use super::window::{DESKTOP, ENTER, NARROWEST, PHONE, TABLET, Window};
 use crate::people::idp::Idp;
 use crate::people::{Browser, ada, link, member};
 use crate::support::{App, Org, new_id};
@@ -31,7 +31,7 @@ pub(super) async fn speak(window: &Window, language: &str) {
 
 /// What is wrong with the page as it is, in every form that it takes.
 pub(super) async fn judged(window: &Window, name: &str, found: &mut Vec<String>) {
-    for (device, size) in [("phone", PHONE), ("desktop", DESKTOP)] {
+    for (device, size) in [("phone", PHONE), ("tablet", TABLET), ("desktop", DESKTOP)] {
         window.resize(size).await;
         for scheme in ["light", "dark"] {
             window.prefer(&[("prefers-color-scheme", scheme)]).await;
