@@ -47,6 +47,28 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
+/// Some of the properties of an organization, by their places: a bit each, because a page of steps may reach all of them many times.
+struct Places(Vec<u64>);
+
+impl Places {
+    fn none_of(count: usize) -> Self {
+        Self(vec![0; count / 64 + 1])
+    }
+
+    fn extend<'p>(&mut self, places: impl IntoIterator<Item = &'p u32>) {
+        for place in places {
+            if let Some(word) = self.0.get_mut(*place as usize / 64) {
+                *word |= 1 << (place % 64);
+            }
+        }
+    }
+
+    fn count_within(&self, own: Option<&Self>) -> usize {
+        let word = |(number, word): (usize, &u64)| word & own.map_or(u64::MAX, |own| own.0.get(number).copied().unwrap_or_default());
+        self.0.iter().enumerate().map(|word_of| word(word_of).count_ones() as usize).sum()
+    }
+}
+
 /// The properties of an organization, and which of them stand behind what things are assigned to.
 struct Behind {
     places: HashMap<Uuid, u32>,
@@ -68,15 +90,15 @@ impl Behind {
     }
 
     /// How many properties stand behind some targets, of those that count.
-    fn count(&self, targets: &[Target], own: Option<&HashSet<u32>>) -> usize {
-        let mut reached = HashSet::new();
+    fn count(&self, targets: &[Target], own: Option<&Places>) -> usize {
+        let mut reached = Places::none_of(self.places.len());
         for target in targets {
             match target {
                 (TargetKind::Property, id) => reached.extend(self.places.get(id)),
                 _ => reached.extend(self.behind.get(target).into_iter().flatten()),
             }
         }
-        reached.iter().filter(|place| own.is_none_or(|own| own.contains(place))).count()
+        reached.count_within(own)
     }
 }
 
@@ -93,9 +115,10 @@ fn count(context: &mut Context<'_, '_>, input: OfEntities) -> Result<Vec<Reached
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(*id));
     let behind = context.cached("behind targets", Behind::load)?;
-    let own: Option<HashSet<u32>> = context.reach().is_limited().then(|| {
-        let reach = context.reach();
-        behind.places.iter().filter(|(property, _)| reach.covers(**property)).map(|(_, place)| *place).collect()
+    let own = context.reach().is_limited().then(|| {
+        let (reach, mut own) = (context.reach(), Places::none_of(behind.places.len()));
+        own.extend(behind.places.iter().filter(|(property, _)| reach.covers(**property)).map(|(_, place)| place));
+        own
     });
     let assigned = match input.entity_type {
         EntityType::PortalSettings => ids.iter().map(|id| (*id, vec![(TargetKind::Portal, *id)])).collect(),
@@ -117,11 +140,13 @@ mod tests {
         let id = Uuid::from_u128;
         let (group, tag) = ((TargetKind::PropertyGroup, id(10)), (TargetKind::Tag, id(10)));
         let behind = Behind {
-            places: (1..=4).map(|number| (id(number), u32::try_from(number).unwrap())).collect(),
+            places: (0..=4).map(|number| (id(number), u32::try_from(number).unwrap())).collect(),
             behind: HashMap::from([(group, vec![1, 2]), (tag, vec![2, 3])]),
         };
         assert_eq!(behind.count(&[group, tag, (TargetKind::Property, id(1)), (TargetKind::Property, id(9))], None), 3);
-        assert_eq!(behind.count(&[group, (TargetKind::Property, id(4))], Some(&HashSet::from([2, 4]))), 2);
+        let mut own = Places::none_of(5);
+        own.extend(&[2, 4]);
+        assert_eq!(behind.count(&[group, (TargetKind::Property, id(4))], Some(&own)), 2);
         assert_eq!(behind.count(&[], None), 0);
     }
 }
