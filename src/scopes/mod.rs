@@ -22,8 +22,9 @@ use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use crate::records::{Kind, OnGone, record_names};
+pub(crate) use reached::first_served;
 pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
-pub(crate) use serving::{Coverage, effective_portal, first_served};
+pub(crate) use serving::{Coverage, effective_portal};
 
 store::statements! {
     /// What an entity is assigned to.

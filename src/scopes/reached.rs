@@ -1,6 +1,7 @@
 //! countReachedProperties: how many properties steps, manuals and portals reach, each property once, however many ways lead to it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use engine::access::Permission;
 use engine::context::Context;
@@ -71,14 +72,17 @@ impl Places {
 
 /// The properties of an organization, and which of them stand behind what things are assigned to.
 struct Behind {
+    /// By creation.
+    properties: Vec<Uuid>,
     places: HashMap<Uuid, u32>,
     behind: HashMap<Target, Vec<u32>>,
 }
 
 impl Behind {
     fn load(context: &mut Context<'_, '_>) -> Result<Self> {
-        let (mut places, mut behind) = (HashMap::new(), HashMap::<Target, Vec<u32>>::new());
+        let (mut properties, mut places, mut behind) = (Vec::new(), HashMap::new(), HashMap::<Target, Vec<u32>>::new());
         for (place, (placement, portal)) in (0..).zip(serving::served(context)?) {
+            properties.push(placement.property);
             places.insert(placement.property, place);
             let tags = placement.tags.iter().map(|tag| (TargetKind::Tag, *tag));
             let group = placement.group.map(|group| (TargetKind::PropertyGroup, group));
@@ -86,7 +90,12 @@ impl Behind {
                 behind.entry(target).or_default().push(place);
             }
         }
-        Ok(Self { places, behind })
+        Ok(Self { properties, places, behind })
+    }
+
+    /// As long as nothing of that changes.
+    fn kept(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
+        context.cached("behind targets", Self::load)
     }
 
     /// How many properties stand behind some targets, of those that count.
@@ -105,16 +114,27 @@ impl Behind {
 impl Weighed for Behind {
     fn weight(&self) -> u64 {
         let links: usize = self.behind.values().map(Vec::len).sum();
-        let bytes = 2 * self.places.len() * size_of::<(Uuid, u32)>() + 2 * self.behind.len() * size_of::<(Target, Vec<u32>)>() + 4 * links;
+        let bytes = self.properties.len() * size_of::<Uuid>()
+            + 2 * self.places.len() * size_of::<(Uuid, u32)>()
+            + 2 * self.behind.len() * size_of::<(Target, Vec<u32>)>()
+            + 4 * links;
         u64::try_from(bytes).unwrap_or(u64::MAX / 2)
     }
+}
+
+/// Of the properties that the caller reaches, the first that a portal serves; where it serves none of them, the first of all.
+pub(crate) fn first_served(context: &mut Context<'_, '_>, portal: Uuid) -> Result<Option<Uuid>> {
+    let (behind, reach) = (Behind::kept(context)?, context.reach());
+    let served = behind.behind.get(&(TargetKind::Portal, portal)).into_iter().flatten();
+    let served = served.filter_map(|place| behind.properties.get(*place as usize));
+    Ok(served.chain(&behind.properties).copied().find(|property| reach.covers(*property)))
 }
 
 fn count(context: &mut Context<'_, '_>, input: OfEntities) -> Result<Vec<Reached>> {
     let mut ids = input.entity_ids;
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(*id));
-    let behind = context.cached("behind targets", Behind::load)?;
+    let behind = Behind::kept(context)?;
     let own = context.reach().is_limited().then(|| {
         let (reach, mut own) = (context.reach(), Places::none_of(behind.places.len()));
         own.extend(behind.places.iter().filter(|(property, _)| reach.covers(**property)).map(|(_, place)| place));
@@ -140,6 +160,7 @@ mod tests {
         let id = Uuid::from_u128;
         let (group, tag) = ((TargetKind::PropertyGroup, id(10)), (TargetKind::Tag, id(10)));
         let behind = Behind {
+            properties: (0..=4).map(id).collect(),
             places: (0..=4).map(|number| (id(number), u32::try_from(number).unwrap())).collect(),
             behind: HashMap::from([(group, vec![1, 2]), (tag, vec![2, 3])]),
         };

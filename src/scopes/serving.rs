@@ -42,14 +42,6 @@ pub(crate) fn effective_portal(context: &mut Context<'_, '_>, placement: &Placem
     Ok(resolve(placement, &assignments(&rows, default)?))
 }
 
-/// Of the properties that the caller reaches, the first that a portal serves; where it serves none of them, the first of all.
-pub(crate) fn first_served(context: &mut Context<'_, '_>, portal: Uuid) -> Result<Option<Uuid>> {
-    let reach = context.reach();
-    let reached = served(context)?.into_iter().filter(|(placement, _)| reach.covers(placement.property));
-    // Of several that are equal, this is the first.
-    Ok(reached.min_by_key(|(_, serving)| *serving != Some(portal)).map(|(placement, _)| placement.property))
-}
-
 /// Where every property stands, by creation, and the portal that serves it.
 pub(super) fn served(context: &mut Context<'_, '_>) -> Result<Vec<(Placement, Option<Uuid>)>> {
     let default = default_portal(context)?;
