@@ -106,6 +106,7 @@ impl Lock {
         let Self { organization, touches, step } = self;
         let (statement, params) = self.statement();
         let Some(row) = tx.row(statement, &params)? else { return Ok(None) };
+        tx.hold();
         let store::Json(settings) = row.get(0)?;
         let revision: i64 = row.get(1)?;
         let found = if touches == Touches::Configuration { revision - step } else { revision };

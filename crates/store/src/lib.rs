@@ -475,12 +475,19 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Whether others have begun it, so that what it takes it has already, and nothing of it waits for anybody else.
+    /// Notes that it has taken what the writes of its share wait for.
+    pub fn hold(&mut self) {
+        if let Handle::Postgres(connection) = &mut self.handle {
+            connection.is_held = true;
+        }
+    }
+
+    /// Whether those that share its commit have taken that already, so that taking it again waits for nobody.
     #[must_use]
-    pub fn is_followed(&self) -> bool {
+    pub fn is_held(&self) -> bool {
         match &self.handle {
             Handle::Sqlite(_) => false,
-            Handle::Postgres(connection) => connection.is_followed,
+            Handle::Postgres(connection) => connection.is_held,
         }
     }
 

@@ -397,7 +397,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
             let Call { service: shared, operation, head, .. } = &*within;
             let again = |tx: &mut Transaction<'_>| admit_again(tx, &within, &arguments);
             if let Writing::Tenant(lock, _) = &writing
-                && tx.is_followed()
+                && tx.is_held()
             {
                 // The organization is locked already, and is another since this caller was let in.
                 let asks = key.iter().flat_map(idempotency::Key::asks).chain([lock.ask()]).chain(authenticate::asks(operation, head));

@@ -46,8 +46,8 @@ pub(crate) struct Connection {
     seam: Option<Seam>,
     /// Why that operation was undone after all.
     undone: Option<Error>,
-    /// Whether others have begun the transaction.
-    pub(crate) is_followed: bool,
+    /// Whether the transaction has the lock of its share, as its user has noted.
+    pub(crate) is_held: bool,
     /// What is asked next, in this order.
     foreseen: VecDeque<Ask>,
     /// What was answered to it.
@@ -130,7 +130,7 @@ impl Connection {
             waiting: Vec::new(),
             seam: None,
             undone: None,
-            is_followed: false,
+            is_held: false,
             foreseen: VecDeque::new(),
             foretold: VecDeque::new(),
             exchanges: 0,
@@ -147,7 +147,7 @@ impl Connection {
     /// connection may be looked for in its place.
     pub(super) fn ready(&mut self, first: Option<&'static str>, is_read: bool, heard_until: Instant, until: Instant) {
         self.waiting = first.map(Step::Say).into_iter().collect();
-        (self.seam, self.undone, self.is_followed) = (None, None, false);
+        (self.seam, self.undone, self.is_held) = (None, None, false);
         self.forget_foreseen();
         (self.is_read, self.heard_until, self.until) = (is_read, heard_until, until);
         (self.exchanges, self.failed) = (0, None);

@@ -91,6 +91,8 @@ struct Batch {
     connection: Connection,
     /// What has succeeded, and waits for the commit.
     done: Vec<Box<dyn FnOnce(Result<()>) + Send>>,
+    /// Whether that has taken the lock of the share.
+    is_held: bool,
     /// What is to be told of what has failed.
     failed: Vec<Box<dyn FnOnce() + Send>>,
 }
@@ -112,7 +114,7 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
             return queue.is_some_and(|queue| queue.done(share, begun.elapsed()));
         }
     };
-    let mut batch = Batch { connection, done: Vec::new(), failed: Vec::new() };
+    let mut batch = Batch { connection, done: Vec::new(), is_held: false, failed: Vec::new() };
     let opening = batch.connection.pooling.begin();
     batch.connection.ready(Some(opening), false, heard_until, first.until);
     let (mut attempts, mut before, mut next) = (0, Duration::ZERO, Some(first));
@@ -135,7 +137,7 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
         }
     }
     let (is_outside, outcome) = batch.end(outcome);
-    let Batch { connection, done, failed } = batch;
+    let Batch { connection, done, failed, .. } = batch;
     pool.take_back(connection, is_outside);
     let Turn { queue, share, permit } = turn;
     // Before the answers: whoever has one may count on the connection being free again.
@@ -153,16 +155,19 @@ impl Batch {
     /// Runs an operation; where the conversation was before it.
     fn run(&mut self, write: Write) -> ((u64, usize), Ran) {
         self.connection.until = self.connection.until.min(write.until);
-        self.connection.is_followed = !self.done.is_empty();
+        self.connection.is_held = self.is_held;
         let place = self.connection.place();
         let ran = (write.run)(Ok(&mut self.connection));
         self.note_undone();
+        self.is_held |= self.connection.is_held && matches!(ran, Ran::Done(_));
         (place, ran)
     }
 
     /// Notes that the operation before was undone as it ended, if it was.
     fn note_undone(&mut self) {
         if let Some(error) = self.connection.take_undone() {
+            // It may have been the one that took the lock.
+            self.is_held = false;
             let undone = self.done.pop();
             self.failed.extend(undone.map(|answer| Box::new(move || answer(Err(error))) as Box<dyn FnOnce() + Send>));
         }
