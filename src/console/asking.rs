@@ -65,11 +65,14 @@ pub async fn ask<T: DeserializeOwned>(
     let text = outcome.body.into_text();
     match serde_json::from_str::<Envelope<T>>(&text) {
         Ok(Envelope { data, meta }) => Ok(Answer { data, total: meta.pagination.map(|pagination| pagination.total) }),
-        Err(error) => {
-            tracing::error!(request_id = %id, operation = operation.id, cause = %error, "the console does not understand an answer");
-            Err(Refusal::broken())
-        }
+        Err(error) => Err(not_understood(id, operation.id, &error)),
     }
+}
+
+/// What is said where an answer is not what it is taken for; the log says why.
+pub fn not_understood(id: Uuid, operation: &str, cause: &serde_json::Error) -> Refusal {
+    tracing::error!(request_id = %id, operation, %cause, "the console does not understand an answer");
+    Refusal::broken()
 }
 
 /// The request that REST would make of these arguments.

@@ -80,8 +80,10 @@ struct Behind {
 
 impl Behind {
     fn load(context: &mut Context<'_, '_>) -> Result<Self> {
-        let (mut properties, mut places, mut behind) = (Vec::new(), HashMap::new(), HashMap::<Target, Vec<u32>>::new());
-        for (place, (placement, portal)) in (0..).zip(serving::served(context)?) {
+        let served = serving::served(context)?;
+        let (mut properties, mut places) = (Vec::with_capacity(served.len()), HashMap::with_capacity(served.len()));
+        let mut behind = HashMap::<Target, Vec<u32>>::new();
+        for (place, (placement, portal)) in (0..).zip(served) {
             properties.push(placement.property);
             places.insert(placement.property, place);
             let tags = placement.tags.iter().map(|tag| (TargetKind::Tag, *tag));

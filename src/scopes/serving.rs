@@ -14,7 +14,6 @@ use uuid::Uuid;
 
 use super::resolution::{Assignments, Placement, Resolved, resolve};
 use super::{Target, TargetKind};
-use crate::records::Kind;
 
 store::statements! {
     /// The organization's default portal.
@@ -30,8 +29,9 @@ store::statements! {
         and s.entity_type = 'portal_settings' order by p.created_at, p.id";
     /// Every property, by creation.
     PROPERTIES = "select id from record where organization_id = ?1 and kind = 'property' order by created_at, id";
-    /// The groups and tags of every property.
-    PLACEMENTS = "select from_id, to_kind, to_id from record_link where organization_id = ?1 and from_kind = 'property'";
+    /// The groups and tags of every property, by property.
+    PLACEMENTS = "select from_id, to_id, to_kind = 'tag' from record_link
+        where organization_id = ?1 and from_kind = 'property' and to_kind in ('property_group', 'tag') order by from_id";
 }
 
 /// The portal that a property with this placement gets.
@@ -179,13 +179,19 @@ fn placements(context: &mut Context<'_, '_>) -> Result<Vec<Placement>> {
     let rows = context.rows(&PROPERTIES, [])?;
     let unplaced = rows.iter().map(|row| Ok(Placement { property: row.get(0)?, group: None, tags: Vec::new() }));
     let mut placements = unplaced.collect::<Result<Vec<_>>>()?;
-    let places: HashMap<Uuid, usize> = placements.iter().enumerate().map(|(place, placement)| (placement.property, place)).collect();
+    // In the order in which their groups and tags come.
+    let mut by_id: Vec<&mut Placement> = placements.iter_mut().collect();
+    by_id.sort_unstable_by_key(|placement| placement.property);
+    let mut by_id = by_id.into_iter().peekable();
     for row in context.rows(&PLACEMENTS, [])? {
-        let Some(placement) = places.get(&row.get(0)?).and_then(|place| placements.get_mut(*place)) else { continue };
-        match row.get::<String>(1)?.parse().ok() {
-            Some(Kind::PropertyGroup) => placement.group = Some(row.get(2)?),
-            Some(Kind::Tag) => placement.tags.push(row.get(2)?),
-            _ => {}
+        let property: Uuid = row.get(0)?;
+        while by_id.next_if(|placement| placement.property < property).is_some() {}
+        let Some(placement) = by_id.peek_mut().filter(|placement| placement.property == property) else { continue };
+        let target = row.get(1)?;
+        if row.get(2)? {
+            placement.tags.push(target);
+        } else {
+            placement.group = Some(target);
         }
     }
     Ok(placements)

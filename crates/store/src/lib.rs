@@ -11,6 +11,7 @@
 //! This crate knows no word of the product's domain.
 
 mod backup;
+mod cells;
 mod effort;
 mod error;
 mod gather;

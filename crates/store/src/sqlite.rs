@@ -14,6 +14,7 @@ use rusqlite::{Connection, OpenFlags, StatementStatus, params_from_iter};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use crate::cells::Cells;
 use crate::effort::Effort;
 use crate::error::{Error, Result};
 use crate::job::{self, Answer, Progress, Ran, Work, WorkError};
@@ -362,14 +363,13 @@ pub(crate) fn rows(connection: &Connection, statement: &Statement, params: &[Val
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
     let width = prepared.column_count();
     let mut cursor = prepared.query(params_from_iter(params))?;
-    let mut rows = Vec::new();
+    let mut answer = Cells::default();
     while let Some(row) = cursor.next()? {
-        let columns = (0..width).map(|index| row.get(index)).collect::<rusqlite::Result<_>>()?;
-        rows.push(Row(Columns::Sqlite(columns)));
+        answer.add(row, width)?;
     }
     drop(cursor);
     effort.steps += steps(&prepared);
-    Ok(rows)
+    Ok(answer.rows(width).map(|row| Row(Columns::Sqlite(row))).collect())
 }
 
 pub(crate) fn execute(connection: &Connection, statement: &Statement, params: &[Value], effort: &mut Effort) -> Result<u64> {

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type};
 use uuid::Uuid;
 
+use crate::cells::RowOfCells;
 use crate::error::{Error, Result};
 
 /// A parameter of a statement.
@@ -140,7 +141,7 @@ impl ToSql for Value {
 pub struct Row(pub(crate) Columns);
 
 pub(crate) enum Columns {
-    Sqlite(Vec<Sqlite>),
+    Sqlite(RowOfCells),
     Postgres(tokio_postgres::Row),
 }
 
@@ -148,8 +149,8 @@ impl Row {
     /// The column at `index`, counted from 0.
     pub fn get<T: FromColumn>(&self, index: usize) -> Result<T> {
         match &self.0 {
-            Columns::Sqlite(values) => {
-                let value = values.get(index).ok_or_else(|| Error::Defect(format!("no column {index}")))?;
+            Columns::Sqlite(row) => {
+                let value = row.get(index).ok_or_else(|| Error::Defect(format!("no column {index}")))?;
                 T::from_sqlite(value)
             }
             Columns::Postgres(row) => T::from_postgres(row, index),
@@ -160,7 +161,7 @@ impl Row {
 /// A type that a column can be read as.
 pub trait FromColumn: Sized {
     #[doc(hidden)]
-    fn from_sqlite(value: &Sqlite) -> Result<Self>;
+    fn from_sqlite(value: ValueRef<'_>) -> Result<Self>;
     #[doc(hidden)]
     fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self>;
 }
@@ -176,14 +177,18 @@ pub struct JsonText(pub String);
 /// A JSON column of PostgreSQL as text.
 struct RawJson<'a>(&'a str);
 
-fn misfit(wanted: &str, found: &Sqlite) -> Error {
-    Error::Defect(format!("a column holds {found:?} where {wanted} was expected"))
+fn misfit(wanted: &str, found: ValueRef<'_>) -> Error {
+    Error::Defect(format!("a column holds {} where {wanted} was expected", found.data_type()))
+}
+
+fn utf8(text: &[u8]) -> Result<&str> {
+    std::str::from_utf8(text).map_err(|error| Error::Defect(format!("a text does not read: {error}")))
 }
 
 macro_rules! column {
     ($type:ty, $wanted:literal, $pattern:pat => $value:expr) => {
         impl FromColumn for $type {
-            fn from_sqlite(value: &Sqlite) -> Result<Self> {
+            fn from_sqlite(value: ValueRef<'_>) -> Result<Self> {
                 match value {
                     $pattern => Ok($value),
                     other => Err(misfit($wanted, other)),
@@ -197,15 +202,15 @@ macro_rules! column {
     };
 }
 
-column!(bool, "a boolean", Sqlite::Integer(number) => *number != 0);
-column!(i64, "an integer", Sqlite::Integer(number) => *number);
-column!(String, "text", Sqlite::Text(text) => text.clone());
-column!(Vec<u8>, "bytes", Sqlite::Blob(bytes) => bytes.clone());
+column!(bool, "a boolean", ValueRef::Integer(number) => number != 0);
+column!(i64, "an integer", ValueRef::Integer(number) => number);
+column!(String, "text", ValueRef::Text(text) => utf8(text)?.to_owned());
+column!(Vec<u8>, "bytes", ValueRef::Blob(bytes) => bytes.to_vec());
 
 impl FromColumn for Uuid {
-    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+    fn from_sqlite(value: ValueRef<'_>) -> Result<Self> {
         match value {
-            Sqlite::Blob(bytes) => Self::from_slice(bytes).map_err(|_| misfit("a uuid", value)),
+            ValueRef::Blob(bytes) => Self::from_slice(bytes).map_err(|_| misfit("a uuid", value)),
             other => Err(misfit("a uuid", other)),
         }
     }
@@ -232,9 +237,9 @@ impl<'a> FromSql<'a> for Microseconds {
 }
 
 impl FromColumn for Timestamp {
-    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+    fn from_sqlite(value: ValueRef<'_>) -> Result<Self> {
         match value {
-            Sqlite::Integer(microseconds) => timestamp(*microseconds),
+            ValueRef::Integer(microseconds) => timestamp(microseconds),
             other => Err(misfit("a timestamp", other)),
         }
     }
@@ -262,9 +267,9 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<Json<T>> {
 }
 
 impl<T: DeserializeOwned> FromColumn for Json<T> {
-    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+    fn from_sqlite(value: ValueRef<'_>) -> Result<Self> {
         match value {
-            Sqlite::Text(text) => parse(text),
+            ValueRef::Text(text) => parse(utf8(text)?),
             other => Err(misfit("JSON", other)),
         }
     }
@@ -275,7 +280,7 @@ impl<T: DeserializeOwned> FromColumn for Json<T> {
 }
 
 impl FromColumn for JsonText {
-    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+    fn from_sqlite(value: ValueRef<'_>) -> Result<Self> {
         String::from_sqlite(value).map(Self)
     }
 
@@ -297,9 +302,9 @@ impl<'a> FromSql<'a> for Nothing {
 }
 
 impl<T: FromColumn> FromColumn for Option<T> {
-    fn from_sqlite(value: &Sqlite) -> Result<Self> {
+    fn from_sqlite(value: ValueRef<'_>) -> Result<Self> {
         match value {
-            Sqlite::Null => Ok(None),
+            ValueRef::Null => Ok(None),
             other => T::from_sqlite(other).map(Some),
         }
     }

@@ -9,10 +9,12 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::response::Response;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use self::sentence::{Counts, Rules};
+use super::asking;
 use super::assign::{Entity, Use};
 use super::audit::Changed;
 use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
@@ -121,7 +123,32 @@ static STEP: Resource = Resource {
 /// Steps that are changed for one move at the most.
 const MOST_MOVED: usize = 200;
 
-/// A step as the list has it.
+/// A step of the list, as far as its place among them all goes.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Box<RawValue>")]
+struct Placed {
+    place: Place,
+    /// All that is told of it.
+    row: Box<RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    id: Uuid,
+    step_type: StepType,
+    sort_order: Option<u32>,
+}
+
+impl TryFrom<Box<RawValue>> for Placed {
+    type Error = serde_json::Error;
+
+    fn try_from(row: Box<RawValue>) -> Result<Self, serde_json::Error> {
+        Ok(Self { place: serde_json::from_str(row.get())?, row })
+    }
+}
+
+/// A step as the list shows it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -129,7 +156,6 @@ struct Row {
     nickname: String,
     step_type: StepType,
     is_active: bool,
-    sort_order: Option<u32>,
     display_title_ml_text_id: Option<Uuid>,
     configuration_issue: Option<String>,
     scope: Counts,
@@ -177,7 +203,7 @@ struct List<'v> {
 
 /// The steps in guest order, of a portal where one is chosen, and whether that order goes by their types first.
 struct Ordered {
-    rows: Vec<Row>,
+    rows: Vec<Placed>,
     portals: Vec<portals::Row>,
     chosen: Option<Uuid>,
     is_automatic: bool,
@@ -202,14 +228,15 @@ impl Ordered {
     }
 
     /// Whether two steps that follow each other can change places.
-    fn is_movable(&self, one: &Row, other: &Row) -> bool {
+    fn is_movable(&self, one: &Place, other: &Place) -> bool {
         !self.is_automatic || is_together(one.step_type, other.step_type)
     }
 
     /// The steps among which one can be moved.
-    fn around(&self, id: Uuid) -> Vec<&Row> {
-        let Some(own) = self.rows.iter().find(|row| row.id == id) else { return Vec::new() };
-        self.rows.iter().filter(|row| self.is_movable(own, row)).collect()
+    fn around(&self, id: Uuid) -> Vec<&Place> {
+        let places = self.rows.iter().map(|row| &row.place);
+        let Some(own) = places.clone().find(|place| place.id == id) else { return Vec::new() };
+        places.filter(|place| self.is_movable(own, place)).collect()
     }
 }
 
@@ -221,19 +248,21 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
     let words = visit.words;
     let mut ordered = Ordered::read(visit).await?;
     let paging = Paging::of(visit, "/steps", ordered.rows.len());
-    let rows = paging.cut(std::mem::take(&mut ordered.rows));
+    let placed = paging.cut(std::mem::take(&mut ordered.rows));
+    let rows = placed.iter().map(|placed| serde_json::from_str(placed.row.get())).collect::<Result<Vec<Row>, _>>();
+    let rows = rows.map_err(|error| asking::not_understood(visit.id, "listPrecheckSteps", &error))?;
     let titles = texts(visit, rows.iter().filter_map(|row| row.display_title_ml_text_id)).await;
     let reached = reached(visit, rows.iter().map(|row| row.id).collect()).await;
     let mut groups: Vec<Vec<Line>> = Vec::new();
-    let mut before: Option<&Row> = None;
-    for (place, row) in rows.iter().enumerate() {
-        let is_beside = before.is_some_and(|before| ordered.is_movable(before, row));
-        let line = line(visit, row, paging.first + place, &titles, reached.get(&row.id).copied());
+    let mut before: Option<&Place> = None;
+    for (number, (Placed { place, .. }, row)) in placed.iter().zip(&rows).enumerate() {
+        let is_beside = before.is_some_and(|before| ordered.is_movable(before, place));
+        let line = line(visit, row, paging.first + number, &titles, reached.get(&row.id).copied());
         match groups.last_mut().filter(|_| is_beside) {
             Some(group) => group.push(line),
             None => groups.push(vec![line]),
         }
-        before = Some(row);
+        before = Some(place);
     }
     let portals = ordered.portals.iter().map(|portal| Choice {
         id: portal.id.to_string(),
