@@ -176,23 +176,26 @@ impl Limited {
 
 /// Where every property stands, by creation.
 fn placements(context: &mut Context<'_, '_>) -> Result<Vec<Placement>> {
-    let rows = context.rows(&PROPERTIES, [])?;
-    let unplaced = rows.iter().map(|row| Ok(Placement { property: row.get(0)?, group: None, tags: Vec::new() }));
-    let mut placements = unplaced.collect::<Result<Vec<_>>>()?;
+    let mut placements = Vec::new();
+    context.each(&PROPERTIES, [], |row| {
+        placements.push(Placement { property: row.get(0)?, group: None, tags: Vec::new() });
+        Ok(())
+    })?;
     // In the order in which their groups and tags come.
     let mut by_id: Vec<&mut Placement> = placements.iter_mut().collect();
     by_id.sort_unstable_by_key(|placement| placement.property);
     let mut by_id = by_id.into_iter().peekable();
-    for row in context.rows(&PLACEMENTS, [])? {
+    context.each(&PLACEMENTS, [], |row| {
         let property: Uuid = row.get(0)?;
         while by_id.next_if(|placement| placement.property < property).is_some() {}
-        let Some(placement) = by_id.peek_mut().filter(|placement| placement.property == property) else { continue };
+        let Some(placement) = by_id.peek_mut().filter(|placement| placement.property == property) else { return Ok(()) };
         let target = row.get(1)?;
         if row.get(2)? {
             placement.tags.push(target);
         } else {
             placement.group = Some(target);
         }
-    }
+        Ok(())
+    })?;
     Ok(placements)
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use store::{Ask, Row, Statement, Transaction, Value};
+use store::{Ask, Passing, Row, Statement, Transaction, Value};
 use uuid::Uuid;
 
 use crate::access::{self, Access, ApiKey, Identified, Member, Organization, Permission, Reach};
@@ -230,6 +230,17 @@ impl<'c, 't> Context<'c, 't> {
     /// The rows of a query; the organization is `?1`, the given parameters follow.
     pub fn rows<const N: usize>(&mut self, statement: &'static Statement, params: [Value; N]) -> Result<Vec<Row>> {
         Ok(self.system.tx.rows(statement, &self.bound(params))?)
+    }
+
+    /// Hands over the rows of a query one after the other; the organization is `?1`.
+    pub fn each<const N: usize>(
+        &mut self,
+        statement: &'static Statement,
+        params: [Value; N],
+        take: impl FnMut(&Passing<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let params = self.bound(params);
+        self.system.tx.each(statement, &params, take)
     }
 
     /// The first row of a query; the organization is `?1`.

@@ -39,7 +39,8 @@ pub use gather::{Find, Gather};
 pub use job::{Work, WorkError};
 pub use postgres::spread::Spread;
 pub use statement::{Ask, Statement};
-pub use value::{FromColumn, Json, JsonText, Row, Value};
+use value::PassingColumns;
+pub use value::{FromColumn, Json, JsonText, Passing, Row, Value};
 
 /// How long work may wait for a connection, or for another writer, before it is refused as [`Error::Unavailable`].
 pub const WAIT_LIMIT: Duration = Duration::from_millis(4_000);
@@ -386,6 +387,23 @@ impl<'a> Transaction<'a> {
         }?;
         self.effort.rows += rows.len() as u64;
         Ok(rows)
+    }
+
+    /// Hands over the rows of a query one after the other: for many that are small, each of which is needed but once.
+    pub fn each<E: From<Error>>(
+        &mut self,
+        statement: &'static Statement,
+        params: &[Value],
+        mut take: impl FnMut(&Passing<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Handle::Sqlite(connection) = &self.handle {
+            let _span = spanned(statement).entered();
+            self.effort.statements += 1;
+            let count = sqlite::each(connection, statement, params, &mut self.effort, &mut take)?;
+            self.effort.rows += count;
+            return Ok(());
+        }
+        self.rows(statement, params)?.iter().try_for_each(|row| take(&Passing(PassingColumns::Postgres(row))))
     }
 
     /// The first row of a query.

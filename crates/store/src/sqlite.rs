@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::job::{self, Answer, Progress, Ran, Work, WorkError};
 use crate::queue::Queue;
 use crate::statement::Statement;
-use crate::value::{Columns, Row, Value};
+use crate::value::{Columns, Passing, PassingColumns, Row, Value};
 use crate::{Handle, Load, Share, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
 /// Operations that are tried in one batch at the most, those that fail included: enough to fill an fsync, few enough to
@@ -370,6 +370,26 @@ pub(crate) fn rows(connection: &Connection, statement: &Statement, params: &[Val
     drop(cursor);
     effort.steps += steps(&prepared);
     Ok(answer.rows(width).map(|row| Row(Columns::Sqlite(row))).collect())
+}
+
+/// Hands over the rows of a query one after the other; how many they were.
+pub(crate) fn each<E: From<Error>>(
+    connection: &Connection,
+    statement: &Statement,
+    params: &[Value],
+    effort: &mut Effort,
+    take: &mut impl FnMut(&Passing<'_>) -> Result<(), E>,
+) -> Result<u64, E> {
+    let mut prepared = connection.prepare_cached(statement.sqlite()).map_err(Error::from)?;
+    let mut cursor = prepared.query(params_from_iter(params)).map_err(Error::from)?;
+    let mut count = 0;
+    while let Some(row) = cursor.next().map_err(Error::from)? {
+        count += 1;
+        take(&Passing(PassingColumns::Sqlite(row)))?;
+    }
+    drop(cursor);
+    effort.steps += steps(&prepared);
+    Ok(count)
 }
 
 pub(crate) fn execute(connection: &Connection, statement: &Statement, params: &[Value], effort: &mut Effort) -> Result<u64> {

@@ -158,6 +158,24 @@ impl Row {
     }
 }
 
+/// A row of an answer while it goes by.
+pub struct Passing<'r>(pub(crate) PassingColumns<'r>);
+
+pub(crate) enum PassingColumns<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r Row),
+}
+
+impl Passing<'_> {
+    /// The column at `index`, counted from 0.
+    pub fn get<T: FromColumn>(&self, index: usize) -> Result<T> {
+        match self.0 {
+            PassingColumns::Sqlite(row) => T::from_sqlite(row.get_ref(index)?),
+            PassingColumns::Postgres(row) => row.get(index),
+        }
+    }
+}
+
 /// A type that a column can be read as.
 pub trait FromColumn: Sized {
     #[doc(hidden)]
