@@ -42,6 +42,8 @@ use crate::translations::Translator;
 
 /// How long what is in flight may take once the end has begun.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
+/// How often tables that have grown are looked for.
+const GROWN_EVERY: Duration = Duration::from_secs(2);
 /// How often what time has ended is looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
@@ -149,6 +151,10 @@ impl Server {
             let task = begin(&service, "traces", stop.token(), traces::keep);
             (stop, task)
         });
+        if !service.store.is_private() {
+            let store = service.store.clone();
+            background.push(begin(&service, "statistics", stop.token(), move |stop| keep_statistics(store.clone(), stop)));
+        }
         if let Some(translator) = translator {
             background.push(begin(&service, "translations", stop.token(), move |stop| translator.clone().run(stop)));
         }
@@ -285,6 +291,21 @@ fn begin<W: Future<Output = ()> + Send + 'static>(
 ) -> JoinHandle<()> {
     let (service, stop) = (service.clone(), stop.clone());
     tokio::spawn(async move { service.background.keep_up(name, stop.clone(), || work(stop.clone())).await })
+}
+
+/// Keeps what the database knows of its tables abreast of an import.
+async fn keep_statistics(store: store::Store, stop: CancellationToken) {
+    let mut pause = GROWN_EVERY;
+    while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+        pause = match store.refresh_statistics().await {
+            Ok(()) => GROWN_EVERY,
+            Err(error) => {
+                // It does so once a minute by itself.
+                tracing::debug!(%error, "the database has not looked at its tables");
+                SWEEP_EVERY.min(2 * pause)
+            }
+        };
+    }
 }
 
 async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken) {

@@ -130,7 +130,7 @@ impl Bench {
         ])
     }
 
-    /// Durable creations beside the store's own loop with rows of the same length.
+    /// Durable creations beside the store's own loop, running the same statements with rows of the same length.
     pub async fn writes(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;
@@ -150,7 +150,7 @@ impl Bench {
                 )
                 .await?;
             let what = format!("durable `POST {PORTALS}`, a key each, {connections} connection{}", if connections == 1 { "" } else { "s" });
-            let yardstick = format!("the store's loop, rows of {document} and {answer} bytes");
+            let yardstick = format!("the store's loop, the same statements, rows of {document} and {answer} bytes");
             lines.push(compared.line(what, &yardstick, target));
         }
         Ok(lines)

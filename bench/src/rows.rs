@@ -1,4 +1,4 @@
-//! The yardstick for durable writes: the store's own loop, writing rows like those of a created portal.
+//! The yardstick for durable writes: the store's own loop, running the statements of a created portal on tables like its own.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,25 +6,55 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use rlt::{IterInfo, IterReport, StatelessBenchSuite, Status};
 use serde_json::Value as Document;
 use store::{Migrations, Store, Value};
+use uuid::Uuid;
 
 use crate::keys::Keys;
 
+/// The tables that a creation writes or looks at, with their indexes, and an organization.
 const SCHEMA: &str = "
-create table document (id blob primary key, doc text not null) strict;
-create table answer (key text primary key, body text not null) strict, without rowid;
+create table organization (id blob primary key, revision integer not null, doc text not null) strict;
+create table portal (organization_id blob not null references organization (id), id blob not null, name_key text, is_default integer not null,
+    created_at integer not null, updated_at integer not null, summary text not null, doc text not null, primary key (organization_id, id)) strict;
+create index portal_in_order on portal (organization_id, created_at, id, summary);
+create unique index portal_name on portal (organization_id, name_key);
+create unique index portal_default on portal (organization_id) where is_default = true;
+create table translation_use (organization_id blob not null, translation_id blob not null, thing_id blob not null, field text not null,
+    primary key (organization_id, translation_id, thing_id, field)) strict, without rowid;
+create index translation_use_by_thing on translation_use (organization_id, thing_id);
+create table audit_log (organization_id blob not null, id blob not null, occurred_at integer not null, target_id blob, actor_id blob,
+    actor_name text, doc text not null, primary key (organization_id, id)) strict, without rowid;
+create index audit_log_of_target on audit_log (organization_id, target_id, id) where target_id is not null;
+create index audit_log_of_actor on audit_log (organization_id, actor_id, id) where actor_id is not null;
+create index audit_log_by_age on audit_log (occurred_at);
+create table idempotency_record (organization_id blob not null references organization (id), credential text not null, key text not null,
+    fingerprint blob not null, status integer not null, body text not null, completed_at integer not null,
+    primary key (organization_id, credential, key)) strict;
+create index idempotency_record_by_age on idempotency_record (completed_at);
+insert into organization (id, revision, doc) values (zeroblob(16), 1, '{}');
 ";
+const ORGANIZATION: Uuid = Uuid::nil();
+const CREDENTIAL: &str = "key:0192f0c1-2345-7abc-8def-0123456789ab";
+/// As long as the summary that a portal has in its list.
+const SUMMARY: usize = 130;
 
 store::statements! {
-    /// The document of what was created.
-    DOCUMENT = "insert into document (id, doc) values (?1, ?2)";
-    /// What was answered to its key.
-    ANSWER = "insert into answer (key, body) values (?1, ?2)";
+    RECORDED = "select fingerprint, status, body, completed_at from idempotency_record where organization_id = ?1 and credential = ?2 and key = ?3";
+    LOCK = "update organization set revision = revision + ?2 where id = ?1 returning doc, revision";
+    BY_NAME = "select id from portal where organization_id = ?1 and name_key = ?2";
+    PORTAL = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc)
+        values (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7) on conflict (organization_id, id) do nothing";
+    USES = "delete from translation_use where organization_id = ?1 and thing_id = ?2";
+    AUDIT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
+        select id, ?2, ?3, ?4, ?5, ?6, 'bench' from organization where id = ?1";
+    RECORD = "insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organization_id, credential, key) do nothing";
 }
 
-/// Load: the same two rows over and over, each time under another key, in one transaction.
+/// Load: the same rows over and over, each time under another key, in one transaction.
 #[derive(Clone)]
 pub struct Rows {
     store: Store,
@@ -45,7 +75,7 @@ impl Rows {
         Ok(Self { store, keys: Keys::default(), document: document.into(), answer: answer.into() })
     }
 
-    /// How long the rows are, in bytes: the document, and the answer.
+    /// How long the rows are, in bytes: the document, which the log of changes repeats, and the answer.
     pub fn lengths(&self) -> (usize, usize) {
         (self.document.len(), self.answer.len())
     }
@@ -55,14 +85,29 @@ impl Rows {
 impl StatelessBenchSuite for Rows {
     async fn bench(&mut self, _iteration: &IterInfo) -> anyhow::Result<IterReport> {
         let key = self.keys.next();
-        let document = [key.into(), Value::Json(self.document.to_string())];
-        let answer = [key.to_string().into(), Value::Json(self.answer.to_string())];
+        let (scattered, number) = key.as_u64_pair();
+        // New ids follow one another, as those of the service do; keys do not.
+        let (portal, row) = (Uuid::from_u64_pair(number, scattered), Uuid::from_u64_pair(number, !scattered));
+        let (key, now) = (key.to_string(), Timestamp::now());
+        let (document, answer) = (Value::Json(self.document.to_string()), Value::Json(self.answer.to_string()));
         let begun = Instant::now();
-        let insert = move |tx: &mut store::Transaction<'_>| -> store::Result<()> {
-            tx.execute(&DOCUMENT, &document)?;
-            tx.execute(&ANSWER, &answer).map(drop)
+        let create = move |tx: &mut store::Transaction<'_>| -> store::Result<()> {
+            let organization = Value::from(ORGANIZATION);
+            tx.row(&RECORDED, &[organization.clone(), CREDENTIAL.into(), (&key).into()])?;
+            tx.row(&LOCK, &[organization.clone(), 12_345_i64.into()])?;
+            tx.row(&BY_NAME, &[organization.clone(), (&key).into()])?;
+            let summary = Value::Json("x".repeat(SUMMARY));
+            tx.execute(
+                &PORTAL,
+                &[organization.clone(), portal.into(), (&key).into(), false.into(), now.into(), summary, document.clone()],
+            )?;
+            tx.execute(&USES, &[organization.clone(), portal.into()])?;
+            tx.execute(&AUDIT, &[organization.clone(), row.into(), now.into(), portal.into(), ORGANIZATION.into(), document])?;
+            let fingerprint = Value::Bytes(vec![0x21; 32]);
+            let answered = [organization, CREDENTIAL.into(), key.into(), fingerprint, 201_i64.into(), answer, now.into()];
+            tx.execute(&RECORD, &answered).map(drop)
         };
-        self.store.write(insert).await?;
+        self.store.write(create).await?;
         Ok(IterReport { duration: begun.elapsed(), status: Status::success(0), bytes: 0, items: 1 })
     }
 }

@@ -2,7 +2,7 @@
 //! Platform interface; Settled since).
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::access::Permission;
 use serde_json::{Value, json};
@@ -448,4 +448,22 @@ fn history(dice: &mut Dice, length: usize) -> Vec<Value> {
         there.entry(kind).or_default().push(id);
     }
     records
+}
+
+/// PostgreSQL plans by what it knows of a table, and of one that was empty a moment ago it knows nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_import_puts_there_is_soon_planned_for() {
+    let Some(app) = App::on_postgres(&[]).await else { return };
+    let org = app.org().await;
+    let planned = async || {
+        let looked_at = "select pg_stat_get_last_analyze_time('record'::regclass) is not null and reltuples >= 1500 from pg_class where oid = 'record'::regclass";
+        app.query(looked_at, vec![], |row| row.get::<bool>(0)).await == [true]
+    };
+    let flats: Vec<_> = (0..1_500).map(|_| record("property", new_id(), &flat("F"))).collect();
+    send(&org, json!({}), &flats).await.data();
+    let until = Instant::now() + Duration::from_secs(30);
+    while !planned().await {
+        assert!(Instant::now() < until, "nobody has looked at what there is now");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }

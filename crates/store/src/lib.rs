@@ -226,6 +226,15 @@ impl Store {
         }
     }
 
+    /// Has PostgreSQL look again at tables that have grown much since it did, so that it does not plan for what was there before;
+    /// SQLite plans without.
+    pub async fn refresh_statistics(&self) -> Result<()> {
+        match &self.backend {
+            Backend::Sqlite(_) => Ok(()),
+            Backend::Postgres(postgres) => postgres.refresh_statistics().await,
+        }
+    }
+
     /// The state the database is in, where that can be told without asking it: on SQLite. As long as it stays the same,
     /// what was read before reads the same.
     #[must_use]

@@ -20,6 +20,7 @@ mod replicas;
 mod servers;
 pub(crate) mod spread;
 mod statements;
+mod statistics;
 mod together;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,7 +43,7 @@ use crate::error::{Error, Result};
 use crate::job::{self, Progress, Work, WorkError};
 use crate::queue::Queue;
 use crate::shares::Shares;
-use crate::{Handle, Load, Options, Share, Transaction, WAIT_LIMIT, Waited};
+use crate::{Handle, Load, Options, Share, Transaction, WAIT_LIMIT, WORK_LIMIT, Waited};
 
 /// Connections kept a core: enough that a commit's wait for the disk leaves no core idle.
 const CONNECTIONS_A_CORE: usize = 8;
@@ -204,6 +205,10 @@ impl Postgres {
         inner.queued.fetch_sub(1, Ordering::Relaxed);
         inner.note_wait(asked);
         held
+    }
+
+    pub(crate) async fn refresh_statistics(&self) -> Result<()> {
+        self.write(None, WORK_LIMIT, |tx: &mut Transaction<'_>| tx.execute(&statistics::REFRESH, &[]).map(drop)).await
     }
 
     pub(crate) fn load(&self) -> Load {

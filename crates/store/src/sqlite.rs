@@ -23,6 +23,9 @@ use crate::statement::Statement;
 use crate::value::{Columns, Passing, PassingColumns, Row, Value};
 use crate::{Handle, Load, Share, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
+/// Pages (16 MiB) in the write-ahead log before they are written back. That is two more fsyncs, for which whoever writes then waits:
+/// after SQLite's 1,000 pages a busy writer does it at every other commit, and writes the same pages each time.
+const WRITTEN_BACK: u32 = 4_000;
 /// Operations that are tried in one batch at the most, those that fail included: enough to fill an fsync, few enough to
 /// answer soon.
 const BATCH: usize = 256;
@@ -224,6 +227,7 @@ fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "query_only", is_reader)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.pragma_update(None, "wal_autocheckpoint", WRITTEN_BACK)?;
     // What a savepoint keeps to undo an operation is kept in memory rather than in a file of its own.
     connection.pragma_update(None, "temp_store", "memory")?;
     rusqlite::vtab::array::load_module(&connection)?;
