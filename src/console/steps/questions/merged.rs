@@ -85,7 +85,7 @@ pub fn merged(base: &Base, mine: &[Question], stored: &[Question]) -> Vec<Questi
         },
         (None, None) => None,
     };
-    let keys = |questions: &'_ [Question]| questions.iter().map(|question| question.key.clone()).collect::<Vec<_>>();
+    let keys = |questions: &[Question]| questions.iter().map(|question| question.key.clone()).collect::<Vec<_>>();
     let (ours, theirs) = (keys(mine), keys(stored));
     let common = |keys: &[String]| {
         keys.iter().filter(|key| base.mark(key).is_some() && ours.contains(key) && theirs.contains(key)).cloned().collect::<Vec<_>>()

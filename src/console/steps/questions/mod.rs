@@ -352,7 +352,9 @@ pub fn save(visit: &Visit) -> Answering<'_> {
         let blank: Vec<usize> = (0..drawn.questions.len()).filter(|number| drawn.questions[*number].is_blank()).collect();
         if !blank.is_empty() {
             drawn.status = 400;
-            blank.into_iter().for_each(|number| drawn.wrong(visit, number, visit.words.steps.nothing_asked));
+            for number in blank {
+                drawn.wrong(visit, number, visit.words.steps.nothing_asked);
+            }
             return Ok(drawn.page(visit, &now, &known));
         }
         if are_same(&drawn.questions, &known) {
