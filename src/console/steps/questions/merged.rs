@@ -64,7 +64,8 @@ pub fn merged(base: &Base, mine: &[Question], stored: &[Question]) -> Vec<Questi
     let one = |key: &str| match (find(mine, key), find(stored, key)) {
         (Some(mine), Some(stored)) if !mine.is_open => Some(Question { is_open: false, ..stored.clone() }),
         (Some(mine), Some(stored)) => {
-            let on_theirs = || mine.clone().on(stored);
+            // What was chosen of two versions before is told already.
+            let on_theirs = || Question { is_theirs: None, ..mine.clone() }.on(stored);
             Some(match fate(&base.mark(key), &Some(&*mark(stored)), &Some(&*mark(mine))) {
                 Fate::Stored => Question { from: mine.from.clone(), is_in_hand: mine.is_in_hand, ..stored.clone() },
                 Fate::Typed => on_theirs(),
@@ -195,6 +196,9 @@ mod tests {
         assert_eq!(both[2].meanwhile, Some(Meanwhile::Changed), "what was removed here is back with what they wrote");
         // The same by both is no conflict.
         assert!(merged(&base, &theirs, &theirs).iter().all(|question| question.is_theirs.is_none()));
+        // And what was chosen is one no more.
+        let chosen = merged(&Base::of(&theirs), &both[..1], &theirs);
+        assert_eq!((chosen[0].text.now.as_str(), chosen[0].is_theirs), ("My A", None));
         // Where it is not known what a form was opened with, nothing is written over.
         assert_eq!(merged(&Base::default(), &mine, &theirs)[0].is_theirs, Some(false));
     }
