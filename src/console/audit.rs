@@ -38,6 +38,8 @@ const LONGEST: usize = 120;
 const LATEST: usize = 5;
 const LOOKED_THROUGH: usize = 20;
 const LOOKING: &str = "createPortalPreview";
+/// Operations after which the page of a thing is no more.
+const REMOVING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
 /// What an operation lists that a field names, where its description does not say it.
 const LISTED: [(&str, &str); 1] = [("portalSettingsId", "listPortals")];
 /// The fields of assignments, and what their screen calls them.
@@ -282,7 +284,14 @@ fn id_of<'v>(visit: &'v Visit, name: &str) -> Option<&'v str> {
 
 async fn lines(visit: &Visit, entries: &[Entry]) -> Vec<Line> {
     let names = Names::of(visit, entries).await;
-    entries.iter().map(|entry| Line::of(visit, entry, &names)).collect()
+    let gone = entries.iter().filter(|entry| REMOVING.contains(&entry.operation.as_str())).filter_map(|entry| entry.target.id);
+    let gone: BTreeSet<Uuid> = gone.collect();
+    let line = |entry: &Entry| {
+        let mut line = Line::of(visit, entry, &names);
+        line.thing.take_if(|_| entry.target.id.is_some_and(|id| gone.contains(&id)));
+        line
+    };
+    entries.iter().map(line).collect()
 }
 
 fn show(visit: &Visit) -> Answering<'_> {

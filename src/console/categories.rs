@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::audit::Changed;
 use super::frame::{Done, Frame};
+use super::meanwhile::{Fate, fate};
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
@@ -30,6 +31,8 @@ pub static SCREEN: Screen = Screen {
         Page::get("getCategoryScreen", "/categories/{id}", show),
         Page::post("renameCategoryOnScreen", "/categories/{id}", rename)
             .needing(&["listPortalManualCategories", "updatePortalManualCategory"]),
+        Page::get("getRemoveCategoryScreen", "/categories/{id}/remove", ask_to_remove)
+            .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
         Page::post("removeCategoryOnScreen", "/categories/{id}/remove", remove)
             .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
     ],
@@ -70,6 +73,7 @@ struct List<'v> {
     key: String,
     lines: Vec<Line>,
     title: String,
+    note: Option<&'static str>,
     problem: Option<String>,
     may_create: bool,
     may_move: bool,
@@ -95,6 +99,7 @@ async fn page(visit: &Visit, title: &str, problem: Option<(u16, String)>) -> Res
         may_move: visit.may("reorderPortalManualCategories") && categories.len() <= MOST,
         lines: categories.into_iter().map(line).collect(),
         title: title.to_owned(),
+        note: (!title.is_empty() && !visit.may_write()).then_some(visit.words.frame.is_kept),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
         may_create: visit.may("createPortalManualCategory"),
     };
@@ -114,6 +119,9 @@ fn list(visit: &Visit) -> Answering<'_> {
 fn change(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         if let Some(title) = visit.sent("title") {
+            if !visit.may_write() {
+                return page(visit, title, None).await;
+            }
             let made = visit.create::<Value>("createPortalManualCategory", json!({ "title": title }), &visit.key("create")).await;
             return match made {
                 Ok(_) => Ok(reply::done(visit, "/categories", Done::Created)),
@@ -121,18 +129,21 @@ fn change(visit: &Visit) -> Answering<'_> {
             };
         }
         let id = |name: &str| visit.sent(name).and_then(|text| text.parse::<Uuid>().ok());
-        let mut order: Vec<Uuid> = all(visit, visit.language).await?.into_iter().map(|category| category.id).collect();
+        let before: Vec<Uuid> = all(visit, visit.language).await?.into_iter().map(|category| category.id).collect();
+        let mut order = before.clone();
         if let Some(moved) = id("up").or(id("down")) {
             let place = order.iter().position(|known| *known == moved).ok_or_else(Refusal::missing)?;
             let other = if id("up").is_some() { place.checked_sub(1) } else { Some(place + 1).filter(|next| *next < order.len()) };
-            let Some(other) = other else { return Ok(reply::done(visit, "/categories", Done::Unchanged)) };
-            order.swap(place, other);
+            order.swap(place, other.unwrap_or(place));
         } else if let Some(sent) = visit.sent("order") {
             let sent: Vec<Uuid> = sent.split(',').filter_map(|id| id.parse().ok()).filter(|id| order.contains(id)).collect();
             let others: Vec<Uuid> = order.iter().copied().filter(|id| !sent.contains(id)).collect();
             order = sent.into_iter().chain(others).collect();
         } else {
             return page(visit, "", None).await;
+        }
+        if order == before {
+            return Ok(reply::done(visit, "/categories", Done::Unchanged));
         }
         match visit.get::<Value>("reorderPortalManualCategories", json!({ "orderedIds": order })).await {
             Ok(_) => Ok(reply::done(visit, "/categories", Done::Moved)),
@@ -146,59 +157,132 @@ fn change(visit: &Visit) -> Answering<'_> {
 struct Shown<'v> {
     frame: Frame<'v>,
     action: String,
-    remove: String,
+    /// Where it is removed.
+    remove: Option<String>,
     title: String,
+    /// What the form is made of.
+    was: String,
+    /// What somebody else calls it meanwhile.
+    theirs: Option<String>,
     /// Where its title is in other languages.
     languages: Option<String>,
+    note: Option<&'static str>,
     problem: Option<String>,
     may_change: bool,
-    may_remove: bool,
-    count: Option<usize>,
     changed: Option<Changed>,
 }
 
-async fn one(visit: &Visit, typed: Option<&str>, problem: Option<(u16, String)>) -> Result<Response, Refusal> {
+/// What is said beside the title that was typed.
+#[derive(Default)]
+struct Said<'v> {
+    typed: Option<&'v str>,
+    /// What the form was opened with, where it goes on from that.
+    was: Option<&'v str>,
+    theirs: Option<String>,
+    note: Option<&'static str>,
+    problem: Option<(u16, String)>,
+}
+
+/// The category that the path names, and its title in English.
+async fn named(visit: &Visit) -> Result<(Category, String), Refusal> {
     let id = visit.named("id")?;
-    let category = all(visit, "en").await?.into_iter().find(|category| category.id == id).ok_or_else(Refusal::missing)?;
-    let filed: Option<Vec<Filed>> = visit.get("listPortalManuals", json!({})).await.ok();
-    let title = category.title.unwrap_or_default();
+    let mut category = all(visit, "en").await?.into_iter().find(|category| category.id == id).ok_or_else(Refusal::missing)?;
+    let title = category.title.take().unwrap_or_default();
+    Ok((category, title))
+}
+
+async fn one(visit: &Visit, (category, title): (Category, String), said: Said<'_>) -> Response {
+    let id = category.id;
+    let status = if said.theirs.is_some() { 409 } else { said.problem.as_ref().map_or(200, |(status, _)| *status) };
     let page = Shown {
         frame: Frame::new(visit, title.clone()).below(visit, visit.words.manuals.categories, "/categories"),
         action: visit.address(&format!("/categories/{id}")),
-        remove: visit.address(&format!("/categories/{id}/remove")),
-        title: typed.map_or(title, str::to_owned),
+        remove: way(visit, "/categories/{id}/remove", &id.to_string()),
+        was: said.was.unwrap_or(&title).to_owned(),
+        title: said.typed.map_or(title, str::to_owned),
+        theirs: said.theirs,
         languages: category.title_id.and_then(|id| way(visit, "/translations/{id}", &id.to_string())),
-        problem: problem.as_ref().map(|(_, text)| text.clone()),
+        note: said.note,
+        problem: said.problem.map(|(_, text)| text),
         may_change: visit.may("updatePortalManualCategory"),
-        may_remove: visit.may("deletePortalManualCategory"),
         changed: Changed::of(visit, id).await,
-        count: filed.map(|filed| filed.iter().filter(|manual| manual.manual_category_id == Some(id)).count()),
     };
-    Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))
+    reply::of(visit, status, &page)
 }
 
 fn show(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move { one(visit, None, None).await })
+    Box::pin(async move { Ok(one(visit, named(visit).await?, Said::default()).await) })
 }
 
 fn rename(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let title = visit.sent("title").unwrap_or_default();
+        let known = named(visit).await?;
+        let typed = visit.sent("title").unwrap_or_default();
+        let was = visit.sent("was").unwrap_or(&known.1).to_owned();
+        let said = Said { typed: Some(typed), ..Said::default() };
         if !visit.may_write() {
-            return one(visit, Some(title), Some((200, visit.words.frame.is_kept.to_owned()))).await;
+            let said = Said { was: Some(&was), note: Some(visit.words.frame.is_kept), ..said };
+            return Ok(one(visit, known, said).await);
         }
-        match visit.get::<Value>("updatePortalManualCategory", json!({ "id": visit.named("id")?, "title": title })).await {
-            Ok(_) => Ok(reply::done(visit, &visit.path, Done::Saved)),
-            Err(refusal) => one(visit, Some(title), Some(said(visit, &refusal))).await,
+        let is_theirs = visit.sent("choose.title") == Some("theirs");
+        match fate(was.as_str(), &known.1, typed) {
+            Fate::Asked if !is_theirs => {
+                let theirs = Some(known.1.clone());
+                Ok(one(visit, known, Said { theirs, ..said }).await)
+            }
+            Fate::Typed if !is_theirs => {
+                let arguments = json!({ "id": known.0.id, "title": typed });
+                match visit.get::<Value>("updatePortalManualCategory", arguments).await {
+                    Ok(_) => Ok(reply::done(visit, &visit.path, Done::Saved)),
+                    Err(refusal) => {
+                        let problem = Some(self::said(visit, &refusal));
+                        Ok(one(visit, known, Said { problem, ..said }).await)
+                    }
+                }
+            }
+            _ => Ok(reply::done(visit, &visit.path, Done::Unchanged)),
         }
     })
 }
 
+#[derive(Template)]
+#[template(path = "console/category-remove.html")]
+struct Ask<'v> {
+    frame: Frame<'v>,
+    action: String,
+    back: String,
+    /// How many manuals are filed under it, where that is known.
+    count: Option<usize>,
+    problem: Option<String>,
+}
+
+async fn ask(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response, Refusal> {
+    let (Category { id, .. }, title) = named(visit).await?;
+    let words = &visit.words.manuals;
+    let filed: Option<Vec<Filed>> = visit.get("listPortalManuals", json!({})).await.ok();
+    let frame = Frame::new(visit, words.remove_category).below(visit, words.categories, "/categories");
+    let page = Ask {
+        frame: frame.below(visit, title, &format!("/categories/{id}")),
+        action: visit.address(&format!("/categories/{id}/remove")),
+        back: visit.address(&format!("/categories/{id}")),
+        count: filed.map(|filed| filed.iter().filter(|manual| manual.manual_category_id == Some(id)).count()),
+        problem: problem.as_ref().map(|(_, text)| text.clone()),
+    };
+    Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))
+}
+
+fn ask_to_remove(visit: &Visit) -> Answering<'_> {
+    Box::pin(ask(visit, None))
+}
+
 fn remove(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
+        if !visit.may_write() {
+            return ask(visit, None).await;
+        }
         match visit.get::<Value>("deletePortalManualCategory", json!({ "id": visit.named("id")? })).await {
             Ok(_) => Ok(reply::done(visit, "/categories", Done::Removed)),
-            Err(refusal) => one(visit, None, Some(said(visit, &refusal))).await,
+            Err(refusal) => ask(visit, Some(said(visit, &refusal))).await,
         }
     })
 }

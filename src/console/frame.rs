@@ -43,6 +43,8 @@ pub enum Done {
     Assigned,
     /// Something is being sent.
     Sent,
+    /// There was nothing to be sent again.
+    SentNone,
 }
 
 impl Done {
@@ -56,6 +58,7 @@ impl Done {
             Self::Moved => words.frame.moved,
             Self::Assigned => words.frame.assigned,
             Self::Sent => words.frame.sent,
+            Self::SentNone => words.frame.sent_none,
         }
     }
 }

@@ -22,6 +22,7 @@ mod home;
 mod kept;
 mod labels;
 mod manuals;
+mod meanwhile;
 mod paging;
 mod portals;
 mod preview;

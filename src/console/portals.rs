@@ -184,7 +184,7 @@ fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
         let before = stored(visit, id).await?;
-        match saved(visit, &PORTAL, id, visit.address(&visit.path)).await? {
+        match saved(visit, &PORTAL, &before, visit.address(&visit.path)).await? {
             Outcome::Done(is_changed) => Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged })),
             Outcome::Again(form) => Ok(page(visit, Some(id), title(&before), *form).await),
         }

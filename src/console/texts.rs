@@ -43,6 +43,12 @@ pub async fn texts_of_form(visit: &Visit, language: &str, ids: impl Iterator<Ite
     Ok(found)
 }
 
+/// Writes a text in a language: of what a form says there is no other way. Whether it may be written over is found out before
+/// ([`super::meanwhile`]).
+pub async fn write(visit: &Visit, id: &str, language: &str, text: &str) -> Result<(), Refusal> {
+    visit.change("setTranslationEntry", json!({ "id": id, "language": language, "text": text })).await.map(drop)
+}
+
 /// Languages that a text is shown in beside each other, and letters of each.
 const LANGUAGES: usize = 12;
 const LETTERS: usize = 160;

@@ -4,18 +4,19 @@ use std::collections::HashMap;
 
 use askama::Template;
 use axum::response::Response;
-use engine::format;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::frame::{Done, Frame};
 use super::labels;
+use super::meanwhile::{Fate, fate};
 use super::paging::{Paging, ROWS};
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
-use super::visit::{Visit, first};
+use super::texts;
+use super::visit::{Fields, Visit, first};
 use super::words::Words;
 use crate::translations::ENGLISH;
 use crate::words::own_name;
@@ -180,12 +181,42 @@ struct Version {
     language: String,
     name: String,
     text: String,
+    /// What the form is made of.
     was: String,
     is_machine: bool,
     is_missing: bool,
     errors: Vec<String>,
     /// What somebody else has made of it meanwhile.
     theirs: Option<String>,
+}
+
+impl Version {
+    fn of(language: String, text: &str, is_machine: bool, is_missing: bool) -> Self {
+        // As a browser sends it back.
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let (name, was, errors) = (own_name(&language).to_owned(), text.clone(), Vec::new());
+        Self { language, name, text, was, is_machine, is_missing, errors, theirs: None }
+    }
+
+    /// Takes what was typed; what becomes of it. What nobody has touched is as it is stored.
+    fn take(&mut self, fields: &Fields) -> Fate {
+        let sent = |what: &str| first(fields, &format!("{what}.{}", self.language));
+        let (Some(typed), None | Some("mine")) = (sent("text"), sent("choose")) else { return Fate::Stored };
+        let fate = fate(sent("was").unwrap_or_default(), &self.was, typed);
+        if fate != Fate::Stored {
+            typed.clone_into(&mut self.text);
+        }
+        fate
+    }
+}
+
+/// What is said beside the form.
+#[derive(Default)]
+struct Said {
+    status: u16,
+    note: Option<&'static str>,
+    /// What was refused, and the language that it is about.
+    problems: Vec<(String, String)>,
 }
 
 #[derive(Template)]
@@ -195,7 +226,8 @@ struct Shown<'v> {
     action: String,
     versions: Vec<Version>,
     note: Option<&'static str>,
-    problem: Option<String>,
+    problems: Vec<(String, String)>,
+    is_asked: bool,
     may_change: bool,
 }
 
@@ -204,21 +236,11 @@ async fn versions(visit: &Visit, id: Uuid) -> Result<Vec<Version>, Refusal> {
     let entries: Vec<Entry> = visit.get("listTranslationEntries", json!({ "id": id })).await?;
     let lacking = visit.signed_in.organization.settings.languages.iter().filter(|tag| !entries.iter().any(|entry| entry.language == **tag));
     let lacking: Vec<String> = lacking.cloned().collect();
-    let version = |language: String, text: String, is_machine, is_missing| Version {
-        name: own_name(&language).to_owned(),
-        was: text.clone(),
-        text,
-        language,
-        is_machine,
-        is_missing,
-        errors: Vec::new(),
-        theirs: None,
-    };
-    let known = entries.into_iter().map(|entry| version(entry.language, entry.text, entry.is_machine_translated, false));
-    Ok(known.chain(lacking.into_iter().map(|tag| version(tag, String::new(), false, true))).collect())
+    let known = entries.into_iter().map(|entry| Version::of(entry.language, &entry.text, entry.is_machine_translated, false));
+    Ok(known.chain(lacking.into_iter().map(|tag| Version::of(tag, "", false, true))).collect())
 }
 
-fn page(visit: &Visit, id: Uuid, versions: Vec<Version>, note: Option<&'static str>, problem: Option<(u16, String)>) -> Response {
+fn page(visit: &Visit, id: Uuid, versions: Vec<Version>, said: Said) -> Response {
     let words = visit.words;
     let first = versions.iter().find(|version| !version.was.is_empty()).map(|version| version.was.chars().take(60).collect::<String>());
     let page = Shown {
@@ -228,18 +250,19 @@ fn page(visit: &Visit, id: Uuid, versions: Vec<Version>, note: Option<&'static s
             "/translations",
         ),
         action: visit.address(&format!("/translations/{id}")),
+        is_asked: versions.iter().any(|version| version.theirs.is_some()),
         versions,
-        note,
-        problem: problem.as_ref().map(|(_, text)| text.clone()),
+        note: said.note,
+        problems: said.problems,
         may_change: visit.may("setTranslationEntry"),
     };
-    reply::of(visit, problem.map_or(200, |(status, _)| status), &page)
+    reply::of(visit, if said.status == 0 { 200 } else { said.status }, &page)
 }
 
 fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
-        Ok(page(visit, id, versions(visit, id).await?, None, None))
+        Ok(page(visit, id, versions(visit, id).await?, Said::default()))
     })
 }
 
@@ -247,40 +270,44 @@ fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
         let mut versions = versions(visit, id).await?;
-        let (mut is_changed, mut refused) = (false, None);
         // English first: a new one has the others translated anew, and what is written by hand comes after that.
         versions.sort_by_key(|version| version.language != ENGLISH);
-        for version in &mut versions {
-            let Some(typed) = first(&visit.fields, &format!("text.{}", version.language)) else { continue };
-            let was = first(&visit.fields, &format!("was.{}", version.language)).unwrap_or_default();
-            typed.clone_into(&mut version.text);
-            if typed == was || !visit.may_write() {
-                continue;
+        let fates: Vec<Fate> = versions.iter_mut().map(|version| version.take(&visit.fields)).collect();
+        if !visit.may_write() {
+            // It goes on being what the form was opened with that a text is held against.
+            for (version, _) in versions.iter_mut().zip(&fates).filter(|(_, fate)| **fate != Fate::Stored) {
+                version.was = first(&visit.fields, &format!("was.{}", version.language)).unwrap_or_default().to_owned();
             }
-            if version.was != was && version.was != typed {
-                // The other's is there to be seen; saving again is the choice of this one.
+            return Ok(page(visit, id, versions, Said { note: Some(visit.words.frame.is_kept), ..Said::default() }));
+        }
+        if fates.contains(&Fate::Asked) {
+            for (version, _) in versions.iter_mut().zip(&fates).filter(|(_, fate)| **fate == Fate::Asked) {
                 version.theirs = Some(version.was.clone());
-                refused = Some((409, visit.words.forms.conflict.to_owned()));
-                continue;
             }
-            let Some(language) = format::language(&version.language) else { continue };
-            match visit.change("setTranslationEntry", json!({ "id": id, "language": language, "text": typed })).await {
-                Ok(_) => {
+            return Ok(page(visit, id, versions, Said { status: 409, ..Said::default() }));
+        }
+        let (mut said, mut is_changed) = (Said::default(), false);
+        for (version, _) in versions.iter_mut().zip(&fates).filter(|(_, fate)| **fate == Fate::Typed) {
+            match texts::write(visit, &id.to_string(), &version.language, &version.text).await {
+                Ok(()) => {
                     is_changed = true;
-                    typed.clone_into(&mut version.was);
+                    version.was.clone_from(&version.text);
                 }
                 Err(refusal) => {
+                    said.status = refusal.status;
                     version.errors = refusal.issues.iter().map(|issue| issue.message.clone()).collect();
-                    refused = Some((refusal.status, refusal.message));
+                    if version.errors.is_empty() {
+                        version.errors.push(refusal.message);
+                    }
+                    let problem = |error: &String| (format!("{}: {error}", version.name), version.language.clone());
+                    said.problems.extend(version.errors.iter().map(problem));
                 }
             }
         }
-        if !visit.may_write() {
-            return Ok(page(visit, id, versions, Some(visit.words.frame.is_kept), None));
+        if said.problems.is_empty() {
+            return Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged }));
         }
-        if refused.is_some() {
-            return Ok(page(visit, id, versions, None, refused));
-        }
-        Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged }))
+        said.note = is_changed.then_some(visit.words.forms.rest_saved);
+        Ok(page(visit, id, versions, said))
     })
 }

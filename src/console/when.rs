@@ -54,6 +54,11 @@ pub fn is_today_or_tomorrow(day: &str, now: Timestamp, zone: &TimeZone) -> bool 
     day.parse().is_ok_and(|day: Date| day == today || today.tomorrow().is_ok_and(|tomorrow| day == tomorrow))
 }
 
+/// A moment as it is typed, in a time zone.
+pub fn to_type(at: Timestamp, zone: &TimeZone) -> String {
+    zone.to_datetime(at).strftime("%Y-%m-%dT%H:%M").to_string()
+}
+
 /// A moment that was typed as a day and an hour of a time zone, as operations take it.
 pub fn typed(text: &str, zone: &TimeZone) -> Option<String> {
     let local: DateTime = text.trim().parse().ok()?;

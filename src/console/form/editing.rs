@@ -2,7 +2,8 @@
 //!
 //! A form carries the values it was made of (`base`) and when they last changed (`updatedAt`). Of what comes back only that is sent which
 //! is another than it was, with `expectedUpdatedAt`; where somebody else has changed the thing in between, the form is shown on the new
-//! state, with both versions of what both have changed.
+//! state, with both versions of what both have changed. A text may be another while the thing that links it is as it was: so what was
+//! typed is held against what is stored, field by field, before anything is written.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,12 +19,16 @@ use super::control::{FormView, Showing, chosen};
 use super::fill::{fill, read};
 use super::layout::Layout;
 use super::spec::{Kind, Spec, specs};
+use crate::console::meanwhile::{Fate, fate};
 use crate::console::refusal::Refusal;
-use crate::console::texts::texts_of_form;
+use crate::console::texts::{self, texts_of_form};
 use crate::console::visit::{Fields, Visit, first};
 use crate::console::{asking, labels};
 use crate::translations::ENGLISH;
 use crate::words::fill as fill_in;
+
+/// Characters of the other's version that are shown: as long as any text is.
+const LONGEST: usize = 6_000;
 
 /// What is edited by a form: the operations for it, and how it is laid out.
 pub struct Resource {
@@ -204,14 +209,13 @@ fn draw<'v>(
     }
 }
 
-/// What becomes of a form that changes a thing: whether anything was changed, or the form again.
-pub async fn saved(visit: &Visit, resource: &Resource, id: Uuid, action: String) -> Result<Outcome<bool>, Refusal> {
+/// What becomes of a form that changes a thing, as it is stored now: whether anything was changed, or the form again.
+pub async fn saved(visit: &Visit, resource: &Resource, now: &Stored, action: String) -> Result<Outcome<bool>, Refusal> {
     let sent: Option<Map<String, Value>> = visit.sent("base").and_then(|text| serde_json::from_str(text).ok());
     let (base, updated_at) = if let Some(base) = sent {
         (base, visit.sent("updatedAt").unwrap_or_default().to_owned())
     } else {
-        let stored = (resource.stored)(visit, id).await?;
-        (base_of(visit, resource, &stored).await?, stored.updated_at())
+        (base_of(visit, resource, now).await?, now.updated_at())
     };
     let specs = shown_specs(visit, resource, &base)?;
     let typed = visit.fields.clone();
@@ -224,23 +228,24 @@ pub async fn saved(visit: &Visit, resource: &Resource, id: Uuid, action: String)
     if changes.is_empty() {
         return Ok(Outcome::Done(false));
     }
-    let is_guarded = takes_expected(drawn.operation);
-    if !is_guarded && !drawn.updated_at.is_empty() {
-        // What the interface does not guard is looked at before it is written over.
-        let now = (resource.stored)(visit, id).await?;
-        if now.updated_at() != drawn.updated_at {
-            return drawn.conflicting(&specs, resource, &now).await;
-        }
+    let current = base_of(visit, resource, now).await?;
+    let is_asked =
+        |(spec, typed): &(Spec, Value)| fate(&drawn.untouched(spec), &value_in(spec, &current), &Some(typed.clone())) == Fate::Asked;
+    let is_another = !drawn.updated_at.is_empty() && now.updated_at() != drawn.updated_at;
+    if is_another || changes.iter().any(is_asked) {
+        return drawn.conflicting(&specs, current, now).await;
     }
-    match written(visit, &mut drawn, id, changes, is_guarded).await {
+    let is_guarded = takes_expected(drawn.operation);
+    match written(visit, &mut drawn, now.id, changes, is_guarded).await {
         Ok(()) => Ok(Outcome::Done(true)),
         Err(refusal) if refusal.status == 409 && is_guarded && !drawn.is_begun => {
-            let now = (resource.stored)(visit, id).await?;
+            let now = (resource.stored)(visit, now.id).await?;
             if now.updated_at() == drawn.updated_at {
                 drawn.problems = Problems::of(visit, &refusal);
                 return drawn.again(&specs).await;
             }
-            drawn.conflicting(&specs, resource, &now).await
+            let current = base_of(visit, resource, &now).await?;
+            drawn.conflicting(&specs, current, &now).await
         }
         Err(refusal) => {
             drawn.problems = Problems::of(visit, &refusal);
@@ -299,8 +304,7 @@ async fn written(visit: &Visit, drawn: &mut Drawn<'_>, id: Uuid, changes: Vec<(S
         drawn.rebase(saved, &stored);
     }
     for (id, text, name) in texts {
-        let entry = json!({ "id": id, "language": ENGLISH, "text": text });
-        visit.change("setTranslationEntry", entry).await.map_err(|refusal| about(refusal, &name))?;
+        texts::write(visit, &id, ENGLISH, &text).await.map_err(|refusal| about(refusal, &name))?;
         drawn.base.insert(name, json!({ "id": id, "text": text }));
         drawn.is_begun = true;
     }
@@ -408,20 +412,19 @@ impl Drawn<'_> {
     }
 
     /// The form on the state that somebody else has led to in between.
-    async fn conflicting(mut self, specs: &[Spec], resource: &Resource, now: &Stored) -> Result<Outcome<bool>, Refusal> {
-        let current = base_of(self.visit, resource, now).await?;
+    async fn conflicting(mut self, specs: &[Spec], current: Map<String, Value>, now: &Stored) -> Result<Outcome<bool>, Refusal> {
         let mut fields = Fields::new();
         for spec in specs {
             let (was, is) = (self.untouched(spec), value_in(spec, &current));
             let typed = read(spec, &spec.name, &self.fields);
-            let is_mine = typed.is_some() && typed != was;
-            if is_mine {
-                copy(spec, &self.fields, &mut fields);
-                if is != was && is != typed {
-                    self.theirs.insert(spec.name.clone(), shown(spec, current.get(&spec.name)));
-                }
-            } else {
+            let fate = if typed.is_none() { Fate::Stored } else { fate(&was, &is, &typed) };
+            if fate == Fate::Stored {
                 fill(spec, current.get(&spec.name), &spec.name, &mut fields);
+            } else {
+                copy(spec, &self.fields, &mut fields);
+            }
+            if fate == Fate::Asked {
+                self.theirs.insert(spec.name.clone(), shown(spec, current.get(&spec.name)));
             }
         }
         let key = first(&self.fields, "key").map(str::to_owned);
@@ -526,7 +529,7 @@ fn shown(spec: &Spec, value: Option<&Value>) -> String {
     let is_mark = |name: &str| matches!(name.rsplit_once('.'), Some((_, "here" | "set")));
     let said = fields.into_iter().filter(|(name, value)| !is_mark(name) && !value.is_empty());
     let text = said.map(|(_, value)| value).collect::<Vec<_>>().join(", ");
-    text.chars().take(500).collect()
+    text.chars().take(LONGEST).collect()
 }
 
 /// The name of the field that a path is about: the longest that it begins with.

@@ -195,9 +195,8 @@ fn show(visit: &Visit) -> Answering<'_> {
 
 fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let id = visit.named("id")?;
-        let before = stored(visit, id).await?;
-        match saved(visit, &MANUAL, id, visit.address(&visit.path)).await? {
+        let before = stored(visit, visit.named("id")?).await?;
+        match saved(visit, &MANUAL, &before, visit.address(&visit.path)).await? {
             Outcome::Done(is_changed) => Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged })),
             Outcome::Again(form) => Ok(page(visit, Some(&before), *form).await),
         }

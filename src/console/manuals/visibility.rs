@@ -1,4 +1,5 @@
-//! When guests see a manual: a form a category of rule, each made of the schema of its rule.
+//! When guests see a manual: a form a category of rule, each made of the schema of its rule. What two have changed at once is held against
+//! each other rule by rule.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,6 +13,7 @@ use crate::console::asking;
 use crate::console::form::{Control, Showing, Spec, Stored, fill, of_object, read};
 use crate::console::frame::{Done, Frame};
 use crate::console::labels;
+use crate::console::meanwhile::{Fate, fate};
 use crate::console::refusal::Refusal;
 use crate::console::reply;
 use crate::console::screens::Answering;
@@ -38,6 +40,8 @@ struct Rule {
     is_on: bool,
     controls: Vec<Control>,
     errors: Vec<String>,
+    /// What somebody else has made of it meanwhile.
+    theirs: Option<String>,
 }
 
 #[derive(Template)]
@@ -77,9 +81,50 @@ struct Said {
     errors: HashMap<String, Vec<String>>,
     note: Option<&'static str>,
     theirs: Option<String>,
+    /// The other's version of each rule that both have changed.
+    both: HashMap<String, String>,
 }
 
-fn page(visit: &Visit, stored: &Stored, fields: &Fields, updated_at: String, said: Said) -> Result<Response, Refusal> {
+/// What a form says that shows these rules and that nobody touches.
+fn filled(rules: &[Value], categories: &[(String, String, Vec<Spec>)]) -> Fields {
+    let mut fields = Fields::new();
+    for (category, _, specs) in categories {
+        let rule = rules.iter().find(|rule| rule["ruleCategory"] == category.as_str());
+        if rule.is_some() {
+            fields.push((switch(category), "1".to_owned()));
+        }
+        for spec in specs {
+            fill(spec, rule.and_then(|rule| rule.get(&spec.name)), &format!("{category}.{}", spec.name), &mut fields);
+        }
+    }
+    fields
+}
+
+/// What a form says of a rule: whether it is on, and its fields.
+fn rule_in(category: &str, specs: &[Spec], fields: &Fields) -> (bool, Map<String, Value>) {
+    let said = specs.iter().filter_map(|spec| Some((spec.name.clone(), read(spec, &format!("{category}.{}", spec.name), fields)?)));
+    (first(fields, &switch(category)).is_some(), said.filter(|(_, value)| !value.is_null()).collect())
+}
+
+/// What the form was opened with: rules, and when they last changed.
+struct Opened {
+    rules: Vec<Value>,
+    updated_at: String,
+}
+
+impl Opened {
+    fn of(stored: &Stored) -> Self {
+        Self { rules: rules_of(stored), updated_at: updated_at(stored) }
+    }
+
+    fn sent(visit: &Visit, stored: &Stored) -> Self {
+        let rules = visit.sent("base").and_then(|text| serde_json::from_str(text).ok());
+        let updated_at = visit.sent("updatedAt").unwrap_or_default().to_owned();
+        Self { rules: rules.unwrap_or_else(|| rules_of(stored)), updated_at }
+    }
+}
+
+fn page(visit: &Visit, stored: &Stored, fields: &Fields, opened: Opened, said: Said) -> Result<Response, Refusal> {
     let words = visit.words;
     let (listed, nothing, unseen) = (HashMap::new(), HashMap::new(), HashSet::new());
     let may_change = visit.may(MANUAL.update);
@@ -100,6 +145,7 @@ fn page(visit: &Visit, stored: &Stored, fields: &Fields, updated_at: String, sai
         is_on: first(fields, &switch(&category)).is_some(),
         controls: specs.iter().map(|spec| showing.control(spec, &format!("{category}.{}", spec.name))).collect(),
         errors: said.errors.get(&category).cloned().unwrap_or_default(),
+        theirs: said.both.get(&category).cloned(),
         category,
     };
     let rules = categories(visit)?.into_iter().map(rule).collect();
@@ -108,7 +154,11 @@ fn page(visit: &Visit, stored: &Stored, fields: &Fields, updated_at: String, sai
     let page = Page {
         frame: frame.below(visit, nickname, &format!("/manuals/{}", stored.id)),
         action: visit.address(&visit.path),
-        hidden: vec![("form".to_owned(), visit.signed_in.form_token()), ("updatedAt".to_owned(), updated_at)],
+        hidden: vec![
+            ("form".to_owned(), visit.signed_in.form_token()),
+            ("base".to_owned(), Value::Array(opened.rules).to_string()),
+            ("updatedAt".to_owned(), opened.updated_at),
+        ],
         rules,
         when: sentence::said(&rules_of(stored), visit),
         problems: said.problems,
@@ -122,41 +172,50 @@ fn page(visit: &Visit, stored: &Stored, fields: &Fields, updated_at: String, sai
 pub fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
-        let rules = rules_of(&stored);
-        let mut fields = Fields::new();
-        for (category, _, specs) in categories(visit)? {
-            let rule = rules.iter().find(|rule| rule["ruleCategory"] == category.as_str());
-            if rule.is_some() {
-                fields.push((switch(&category), "1".to_owned()));
-            }
-            for spec in &specs {
-                fill(spec, rule.and_then(|rule| rule.get(&spec.name)), &format!("{category}.{}", spec.name), &mut fields);
-            }
-        }
-        page(visit, &stored, &fields, updated_at(&stored), Said::default())
+        let fields = filled(&rules_of(&stored), &categories(visit)?);
+        page(visit, &stored, &fields, Opened::of(&stored), Said::default())
     })
+}
+
+/// What was typed on the rules that are stored by now, and the other's version of those that both have changed.
+fn merged(visit: &Visit, was: &[Value], stored: &[Value], categories: &[(String, String, Vec<Spec>)]) -> (Fields, HashMap<String, String>) {
+    let (was, is) = (filled(was, categories), filled(stored, categories));
+    let (mut fields, mut both) = (Fields::new(), HashMap::new());
+    for (category, _, specs) in categories {
+        let of = |fields: &Fields| rule_in(category, specs, fields);
+        let is_theirs = visit.sent(&format!("choose.{category}")) == Some("theirs");
+        let fate = if is_theirs { Fate::Stored } else { fate(&of(&was), &of(&is), &of(&visit.fields)) };
+        let from = if fate == Fate::Stored { &is } else { &visit.fields };
+        let (own, below) = (switch(category), format!("{category}."));
+        fields.extend(from.iter().filter(|(name, _)| *name == own || name.starts_with(&below)).cloned());
+        if fate == Fate::Asked {
+            let theirs: Vec<Value> = stored.iter().filter(|rule| rule["ruleCategory"] == category.as_str()).cloned().collect();
+            both.insert(category.clone(), if theirs.is_empty() { String::new() } else { sentence::said(&theirs, visit) });
+        }
+    }
+    (fields, both)
 }
 
 pub fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let now = stored(visit, visit.named("id")?).await?;
-        let expected = visit.sent("updatedAt").unwrap_or_default().to_owned();
+        let opened = Opened::sent(visit, &now);
         if !visit.may_write() {
             let note = Some(visit.words.frame.is_kept);
-            return page(visit, &now, &visit.fields, expected, Said { note, ..Said::default() });
+            return page(visit, &now, &visit.fields, opened, Said { note, ..Said::default() });
         }
-        if expected != updated_at(&now) {
+        let categories = categories(visit)?;
+        let (fields, both) = merged(visit, &opened.rules, &rules_of(&now), &categories);
+        if opened.updated_at != updated_at(&now) || !both.is_empty() {
             let theirs = Some(sentence::said(&rules_of(&now), visit));
-            return page(visit, &now, &visit.fields, updated_at(&now), Said { status: 409, theirs, ..Said::default() });
+            return page(visit, &now, &fields, Opened::of(&now), Said { status: 409, theirs, both, ..Said::default() });
         }
         let (mut rules, mut chosen) = (Vec::new(), Vec::new());
-        for (category, _, specs) in categories(visit)? {
-            if visit.sent(&switch(&category)).is_none() {
+        for (category, _, specs) in categories {
+            let (is_on, mut rule) = rule_in(&category, &specs, &fields);
+            if !is_on {
                 continue;
             }
-            let said =
-                specs.iter().filter_map(|spec| Some((spec.name.clone(), read(spec, &format!("{category}.{}", spec.name), &visit.fields)?)));
-            let mut rule: Map<String, Value> = said.filter(|(_, value)| !value.is_null()).collect();
             rule.insert("ruleCategory".to_owned(), category.as_str().into());
             rules.push(rule);
             chosen.push(category);
@@ -182,7 +241,7 @@ pub fn save(visit: &Visit) -> Answering<'_> {
                 if said.problems.is_empty() {
                     said.problems.push(refusal.message);
                 }
-                page(visit, &now, &visit.fields, expected, said)
+                page(visit, &now, &fields, opened, said)
             }
         }
     })

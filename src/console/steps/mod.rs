@@ -331,11 +331,17 @@ fn move_one(visit: &Visit) -> Answering<'_> {
         let Some(moved) = up.or(down).or_else(|| id("moved")) else { return page(visit, None).await };
         let ordered = Ordered::read(visit).await?;
         let around = ordered.around(moved);
-        let order: Vec<Uuid> = around.iter().map(|row| row.id).collect();
+        let before: Vec<Uuid> = around.iter().map(|row| row.id).collect();
         let order = match visit.sent("order").filter(|_| up.is_none() && down.is_none()) {
-            Some(part) => moving::dragged(&order, &part.split(',').filter_map(|id| id.parse().ok()).collect::<Vec<_>>(), moved),
-            None => moving::stepped(order, moved, up.is_some()),
+            Some(part) => moving::dragged(&before, &part.split(',').filter_map(|id| id.parse().ok()).collect::<Vec<_>>(), moved),
+            None => moving::stepped(before.clone(), moved, up.is_some()),
         };
+        let query = ["portal", "from"].iter().filter_map(|name| Some((*name, visit.asks(name)?)));
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+        let back = format!("/steps?{query}#s-{moved}");
+        if order == before {
+            return Ok(reply::done(visit, &back, Done::Unchanged));
+        }
         let position = |id: &Uuid| around.iter().find(|row| row.id == *id).and_then(|row| row.sort_order);
         let wanted: Vec<(Uuid, Option<u32>)> = order.iter().map(|id| (*id, position(id))).collect();
         let changes = moving::changes(&wanted, moved);
@@ -348,9 +354,7 @@ fn move_one(visit: &Visit) -> Answering<'_> {
                 return page(visit, Some((refusal.status, refusal.sentences(visit).join(" ")))).await;
             }
         }
-        let query = ["portal", "from"].iter().filter_map(|name| Some((*name, visit.asks(name)?)));
-        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
-        Ok(reply::done(visit, &format!("/steps?{query}#s-{moved}"), Done::Moved))
+        Ok(reply::done(visit, &back, Done::Moved))
     })
 }
 
@@ -435,9 +439,8 @@ fn show(visit: &Visit) -> Answering<'_> {
 
 fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let id = visit.named("id")?;
-        let before = stored(visit, id).await?;
-        match saved(visit, &STEP, id, visit.address(&visit.path)).await? {
+        let before = stored(visit, visit.named("id")?).await?;
+        match saved(visit, &STEP, &before, visit.address(&visit.path)).await? {
             Outcome::Done(is_changed) => Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged })),
             Outcome::Again(form) => Ok(form_page(visit, Some(&before), *form).await),
         }

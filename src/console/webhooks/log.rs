@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -111,7 +112,7 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         paging: Paging::of(visit, &path, answer.total.unwrap_or(answer.data.len())),
         rows: answer.data.into_iter().map(|delivery| row(visit, &path, delivery)).collect(),
         path: visit.address(&path),
-        since: visit.sent("since").unwrap_or_default().to_owned(),
+        since: visit.sent("since").map_or_else(|| when::to_type(yesterday(visit), &TimeZone::UTC), str::to_owned),
         said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
         one,
@@ -145,16 +146,34 @@ pub(super) fn redeliver(visit: &Visit) -> Answering<'_> {
     })
 }
 
+const REDELIVER_FAILED: &str = "redeliverFailedWebhooks";
+
+/// How many deliveries are sent again.
+#[derive(Deserialize)]
+struct Redelivered {
+    redelivered: usize,
+}
+
+/// Since when deliveries are sent again where nobody says another moment.
+fn yesterday(visit: &Visit) -> Timestamp {
+    let now = visit.service.clock.now();
+    now.checked_sub(SignedDuration::from_hours(24)).unwrap_or(now)
+}
+
 pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
+        let path = format!("/webhooks/{}", visit.named("id")?);
         let since = visit.sent("since").unwrap_or_default();
         let since = when::typed(since, &TimeZone::UTC).unwrap_or_else(|| since.to_owned());
         if !visit.may_write() {
             return page(visit, None).await;
         }
-        match act(visit, "redeliverFailedWebhooks", json!({ "id": visit.named("id")?, "since": since }), Done::Sent).await {
+        let arguments = json!({ "id": visit.named("id")?, "since": since });
+        match visit.create::<Redelivered>(REDELIVER_FAILED, arguments, &visit.key(REDELIVER_FAILED)).await {
+            Ok(Redelivered { redelivered: 0 }) => Ok(reply::done(visit, &path, Done::SentNone)),
+            Ok(_) => Ok(reply::done(visit, &path, Done::Sent)),
             Err(refusal) if refusal.status == 400 => page(visit, Some(refusal)).await,
-            answer => answer,
+            Err(refusal) => Err(refusal),
         }
     })
 }

@@ -56,6 +56,7 @@ struct Ask<'v> {
     owner: String,
     one: Subscription,
     action: String,
+    back: String,
     key: String,
     grace: String,
     longest: u64,
@@ -70,6 +71,7 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
     let page = Ask {
         frame: frame.below(visit, one.target_url.clone(), &one.path()),
         action: visit.address(&format!("{}/rotate", one.path())),
+        back: visit.address(&one.path()),
         key: visit.new_key(),
         grace: grace(visit),
         longest: LONGEST,

@@ -27,6 +27,7 @@ words! {
         moved: "The order is changed.", "El orden ha cambiado.", "L’ordre est modifié.";
         assigned: "The assignments are changed.", "Las asignaciones han cambiado.", "Les affectations sont modifiées.";
         sent: "It is being sent.", "Se está enviando.", "C’est en cours d’envoi.";
+        sent_none: "Nothing had failed since then: nothing is being sent.", "No ha fallado nada desde entonces: no se envía nada.", "Rien n’a échoué depuis : rien n’est envoyé.";
         before: "Previous", "Anteriores", "Précédents";
         behind: "Next", "Siguientes", "Suivants";
         rows: "{first} to {last} of {total}", "{first} a {last} de {total}", "{first} à {last} sur {total}";

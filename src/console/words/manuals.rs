@@ -19,7 +19,7 @@ words! {
         visibility_about: "All rules that are on must hold. Without any, guests always see it.", "Deben cumplirse todas las reglas activadas. Sin ninguna, los huéspedes lo ven siempre.", "Toutes les règles activées doivent être respectées. Sans aucune, les voyageurs le voient toujours.";
         change_rules: "Change the rules", "Cambiar las reglas", "Modifier les règles";
         use_rule: "Use this rule", "Usar esta regla", "Utiliser cette règle";
-        stored_now: "Somebody else has changed the rules meanwhile. Stored now: {when} Saving again replaces that by yours.", "Otra persona ha cambiado las reglas mientras tanto. Guardado ahora: {when} Si guarda de nuevo, lo sustituye por lo suyo.", "Quelqu’un d’autre a modifié les règles entre-temps. Enregistré maintenant : {when} Enregistrer de nouveau le remplace par votre version.";
+        stored_now: "Somebody else has changed the rules meanwhile. Stored now: {when} What the other alone has changed is taken over below; where you both changed a rule, choose there, then save.", "Otra persona ha cambiado las reglas mientras tanto. Guardado ahora: {when} Lo que solo ha cambiado la otra persona ya está abajo; donde ambos han cambiado una regla, elija allí y guarde.", "Quelqu’un d’autre a modifié les règles entre-temps. Enregistré maintenant : {when} Ce que l’autre seul a modifié est repris ci-dessous ; là où vous avez tous deux modifié une règle, choisissez, puis enregistrez.";
         always: "Always.", "Siempre.", "Toujours.";
         from_until: "From {from} until {until}.", "Desde {from} hasta {until}.", "De {from} à {until}.";
         from: "From {from} on.", "A partir de: {from}.", "À partir de : {from}.";

@@ -13,6 +13,5 @@ words! {
         all_done: "Nothing is missing here, and nothing was made by a machine.", "Aquí no falta nada ni hay nada hecho por una máquina.", "Rien ne manque ici, et rien ne vient d’une machine.";
         by_machine: "Translated by machine", "Traducido por máquina", "Traduit par machine";
         missing: "Not there yet", "Aún no existe", "Pas encore disponible";
-        theirs: "Somebody else has written meanwhile: {text}", "Otra persona ha escrito mientras tanto: {text}", "Quelqu’un d’autre a écrit entre-temps : {text}";
     }
 }

@@ -33,6 +33,21 @@ on_both! {
         assert_eq!((portal["name"].as_str(), portal["supportNotes"].as_str()), (Some("Casa \"Verde\""), Some("a\nb")));
     }
 
+    async fn a_category_that_was_typed_comes_back_too(app: App) {
+        let org = app.org().await;
+        let member = ada(&org).await;
+        let browser = signed_in(&org, member).await;
+        let form = Form::of(&page(&browser, "/console/categories").await, "/console/categories").with("title", "Kitchen");
+        app.clock.advance(Duration::from_secs(3 * 3_600));
+        let ended = form.refused(&browser, 401).await;
+        let again = signed_in(&org, member).await;
+        let filled = Form::of(&ended, "/console/categories").refused(&again, 200).await;
+        assert!(filled.contains("when your session ended") && !filled.contains("not given to your session"), "{filled}");
+        let form = Form::of(&filled, "/console/categories");
+        assert_eq!(form.value("title"), Some("Kitchen"));
+        form.done(&again, "created").await;
+    }
+
     async fn what_comes_from_elsewhere_is_not_kept(app: App) {
         let org = app.org().await;
         let api = org.key().await;

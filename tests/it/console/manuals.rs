@@ -99,12 +99,20 @@ on_both! {
         Form::of(&page(&browser, &path).await, &path).with("title", "First").done(&browser, "saved").await;
         assert_eq!(titles().await, ["Two", "Three", "First"]);
         let manual = api.post("/portal-manuals", json!({ "nickname": "M", "title": "M", "manualCategoryId": id(0) })).await.data();
-        let shown = page(&browser, &path).await;
+        // It is asked first, with what goes.
+        let remove = format!("{path}/remove");
+        assert!(page(&browser, &path).await.contains(&format!("href=\"{remove}\"")));
+        let shown = page(&browser, &remove).await;
         assert!(shown.contains("1 manuals") && shown.contains("It goes for good"), "{shown}");
+        assert!(shown.contains(&format!("<a class=\"button plain\" href=\"{path}\">Cancel</a>")), "{shown}");
         Form::of(&shown, "/remove").refused(&browser, 409).await;
         api.patch(&format!("/portal-manuals/{}", manual["id"].as_str().unwrap()), json!({ "data": { "manualCategoryId": null } })).await.data();
         Form::of(&shown, "/remove").done(&browser, "removed").await;
         assert_eq!(titles().await, ["Two", "Three"]);
+        // What stays where it is was not moved, and of what is gone the log has no page.
+        let form = Form::of(&page(&browser, "/console/categories").await, "/console/categories").without("title").without("key");
+        form.with("up", &id(1)).done(&browser, "unchanged").await;
+        assert!(!page(&browser, "/console/audit").await.contains(&format!("href=\"{path}\"")));
     }
 
     async fn a_text_is_written_in_every_language(app: App) {

@@ -17,6 +17,7 @@ pub mod steps;
 mod submissions;
 mod texts;
 pub mod things;
+mod together;
 mod webhooks;
 mod work;
 

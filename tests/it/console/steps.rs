@@ -64,6 +64,9 @@ on_both! {
         assert_eq!(order(&api).await, ["First", "C", "A", "B"]);
         press(&browser, "up", &ids[2]).await;
         assert_eq!(order(&api).await, ["First", "C", "A", "B"], "the first of its type stays below other types");
+        let form = Form::of(&page(&browser, "/console/steps").await, "/console/steps?from=0").without("order").without("moved");
+        let (_, said) = form.with("up", &ids[2]).done(&browser, "unchanged").await;
+        assert!(said.contains("There was nothing to change."), "{said}");
         let form = Form::of(&page(&browser, "/console/steps").await, "/console/steps?from=0");
         let dragged = form.with("order", &[&*ids[1], &ids[2], &ids[0]].join(",")).with("moved", &ids[1]);
         dragged.done(&browser, "moved").await;
@@ -284,7 +287,9 @@ on_both! {
         let browser = marta(&org).await;
         let language = Form::of(&page(&browser, "/console/steps").await, "/console/language").with("language", "es");
         language.send(&browser).await;
-        for (path, name, id) in [("/console/steps", "down", ids[0].clone()), ("/console/categories", "title", "Uno".to_owned())] {
+        let category = async |title: &str| api.post("/portal-manual-categories", json!({ "title": title })).await.data()["id"].as_str().unwrap().to_owned();
+        let [category, _] = [category("Uno").await, category("Dos").await];
+        for (path, name, id) in [("/console/steps", "down", ids[0].clone()), ("/console/categories", "down", category)] {
             let kept = Form { action: path.to_owned(), fields: vec![("kept".into(), "1".into()), (name.into(), id)] };
             let refused = kept.refused(&browser, 403).await;
             assert!(refused.contains("Este formulario no es de su sesión") && !refused.contains("The form is none"), "{refused}");

@@ -139,7 +139,12 @@ on_both! {
         assert!(shown.contains("<b>ping</b>"), "{shown}");
         assert_eq!(Form::of(&shown, "/failed").with("since", "soon").send(&browser).await.status, 400);
         Form::of(&shown, "/failed").with("since", "2026-11-01T00:00").done(&browser, "sent").await;
-        let rotate = Form::of(&page(&browser, &format!("{path}/rotate")).await, "/rotate");
+        // Of the last day, where nobody says more; and where nothing had failed, it is said that nothing is sent.
+        let (_, said) = Form::of(&page(&browser, &path).await, "/failed").done(&browser, "sent_none").await;
+        assert!(said.contains("Nothing had failed since then"), "{said}");
+        let rotate = page(&browser, &format!("{path}/rotate")).await;
+        assert!(rotate.contains(&format!("<a class=\"button plain\" href=\"{path}\">Cancel</a>")), "{rotate}");
+        let rotate = Form::of(&rotate, "/rotate");
         let secret = html(&rotate.clone().send(&browser).await);
         assert!(secret.contains("whsec_") && secret != made);
         assert_eq!(rotate.with("hours", "many").with("key", "").send(&browser).await.status, 400);
@@ -156,6 +161,8 @@ on_both! {
         assert!(delete.contains("cannot be undone"), "{delete}");
         Form::of(&delete, "/delete").done(&browser, "removed").await;
         assert_eq!(browser.get(&path).await.status, 404);
+        let log = page(&browser, "/console/audit").await;
+        assert!(!log.contains(&format!("href=\"{path}\"")), "nothing leads to what is gone: {log}");
     }
 
     async fn who_comes_in_and_what_they_did_is_told(app: App) {

@@ -38,6 +38,19 @@ pub struct Question {
     pub is_open: bool,
     /// Whether a button was just pressed for it.
     pub is_in_hand: bool,
+    /// Whether the stored version is chosen, where somebody else has changed it as well.
+    pub is_theirs: Option<bool>,
+    /// What else somebody has done to it meanwhile.
+    pub meanwhile: Option<Meanwhile>,
+}
+
+/// What somebody else has done to a question that cannot be chosen from two versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meanwhile {
+    /// Changed it, where it was removed here.
+    Changed,
+    /// Removed it, where it was changed here.
+    Removed,
 }
 
 /// A text, the translation that it is in, and a mark of what it was.
@@ -125,9 +138,8 @@ impl Question {
             is_required: question["isRequired"] == true,
             options: listed("options").map(|option| Choice::stored(option, texts)).collect(),
             conditions: listed("conditions").map(|condition| text(&condition["optionId"])).collect(),
-            from: String::new(),
             is_open: true,
-            is_in_hand: false,
+            ..Self::default()
         }
     }
 
@@ -168,7 +180,8 @@ impl Question {
                 conditions: fields.iter().filter(|(known, _)| *known == condition).map(|(_, key)| key.clone()).collect(),
                 from: of(&name, "from").unwrap_or_default().to_owned(),
                 is_open: true,
-                is_in_hand: false,
+                is_theirs: of(&name, "choose").filter(|_| stored.is_some()).map(|chosen| chosen == "theirs"),
+                ..Self::default()
             };
             // Those that the server makes are no part of the form.
             if let (false, Some(stored)) = (question.is_written(), stored) {
@@ -176,7 +189,8 @@ impl Question {
             }
             Some(question)
         };
-        (0..MOST).filter_map(one).collect()
+        // Those of two who each have as many as there may be.
+        (0..2 * MOST).filter_map(one).collect()
     }
 
     /// Whether nobody has filled it in.
@@ -199,10 +213,21 @@ impl Question {
         std::iter::once(&mut self.text).chain(self.options.iter_mut().map(|option| &mut option.text))
     }
 
+    /// The same, where this one is stored: what is written over is what that says.
+    pub fn on(mut self, stored: &Self) -> Self {
+        self.text.was.clone_from(&stored.text.was);
+        for option in &mut self.options {
+            if let Some(stored) = stored.options.iter().find(|known| known.key == option.key) {
+                option.text.was.clone_from(&stored.text.was);
+            }
+        }
+        self
+    }
+
     /// Is the one that is stored from now on, with the texts that were typed.
     pub fn adopt(&mut self, stored: Self) {
         self.text.adopt(stored.text);
-        (self.key, self.id, self.conditions) = (stored.key, stored.id, stored.conditions);
+        (self.key, self.id, self.conditions, self.is_theirs) = (stored.key, stored.id, stored.conditions, None);
         self.options.retain(|option| !option.is_blank());
         if !self.is_written() {
             self.options = stored.options;

@@ -1,6 +1,7 @@
 //! The questions of a step, edited together: added, moved and removed in the form, saved at once.
 
 mod edited;
+mod merged;
 
 use std::collections::HashMap;
 
@@ -8,7 +9,8 @@ use askama::Template;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use self::edited::{KINDS, Question, Text, acted, condition, fold};
+use self::edited::{Choice, KINDS, Meanwhile, Question, Text, acted, condition, fold};
+use self::merged::{Base, are_same, loosened, merged};
 use super::{STEP, stored};
 use crate::console::form::{Stored, new_text};
 use crate::console::frame::{Done, Frame};
@@ -16,7 +18,7 @@ use crate::console::labels;
 use crate::console::refusal::Refusal;
 use crate::console::reply;
 use crate::console::screens::{Answering, way};
-use crate::console::texts::texts_of_form;
+use crate::console::texts::{self, texts_of_form};
 use crate::console::visit::{Fields, Visit};
 use crate::translations::ENGLISH;
 use crate::words::fill;
@@ -27,6 +29,12 @@ const SOURCE: &str = "precheck_question";
 const FEW: usize = 12;
 /// Letters of a text by which it is told from others.
 const BRIEF: usize = 60;
+/// Questions that are told in words at once.
+const TOLD: usize = 30;
+/// How much is told of a question among others: letters of each text, and options.
+const SHORT: (usize, usize) = (2 * BRIEF, 10);
+/// And where it is to be chosen from two versions: all of it.
+const WHOLE: (usize, usize) = (6_000, 100);
 
 /// An option of an earlier question, by which one may be asked.
 struct Way {
@@ -48,6 +56,10 @@ struct Shown {
     /// The earlier questions whose options are there for the asking: the key, what it is called, whether it is chosen.
     from: Vec<(String, String, bool)>,
     errors: Vec<String>,
+    /// The stored version in words, where somebody else has changed it as well, and whether it is chosen.
+    theirs: Option<(String, bool)>,
+    /// What else somebody has done to it meanwhile.
+    meanwhile: Option<&'static str>,
     /// In a few words, while it is folded.
     brief: String,
     about: String,
@@ -62,8 +74,8 @@ struct Page<'v> {
     questions: Vec<Shown>,
     /// What is wrong, and the question that it is about.
     problems: Vec<(String, Option<usize>)>,
-    note: Option<&'static str>,
-    /// What somebody else has made of them meanwhile, in words, and the way to it.
+    notes: Vec<String>,
+    /// What is stored by now, as far as it is another, in words, and the way to it.
     theirs: Option<(Vec<String>, String)>,
     /// Where texts are in all languages, without their ids.
     languages: Option<String>,
@@ -91,7 +103,11 @@ async fn questions_of(visit: &Visit, stored: &Stored) -> Result<Vec<Question>, R
 }
 
 fn brief(text: &str) -> String {
-    if text.chars().count() > BRIEF { text.chars().take(BRIEF).chain(['…']).collect() } else { text.to_owned() }
+    cut(text, BRIEF)
+}
+
+fn cut(text: &str, letters: usize) -> String {
+    if text.chars().count() > letters { text.chars().take(letters).chain(['…']).collect() } else { text.to_owned() }
 }
 
 /// The page of some questions.
@@ -104,44 +120,82 @@ struct Drawn {
     /// By the number of the question.
     errors: HashMap<usize, Vec<String>>,
     note: Option<&'static str>,
+    /// What the form was opened with.
+    base: Base,
+    /// The questions before a button was pressed.
+    before: Vec<Question>,
     theirs: Option<Vec<String>>,
 }
 
 impl Drawn {
-    fn of(visit: &Visit, questions: Vec<Question>, updated_at: String) -> Self {
+    fn of(visit: &Visit, questions: Vec<Question>, base: Base, updated_at: String) -> Self {
         let key = visit.sent("key").map_or_else(|| visit.new_key(), str::to_owned);
-        Self { questions, updated_at, key, status: 200, problems: Vec::new(), errors: HashMap::new(), note: None, theirs: None }
+        let (problems, errors, before) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { questions, updated_at, key, status: 200, problems, errors, note: None, base, before, theirs: None }
     }
 
-    /// What is wrong, each at its question. What nobody filled in was not sent.
+    /// What is wrong, each at its question.
     fn refused(&mut self, visit: &Visit, refusal: &Refusal) {
         self.status = refusal.status;
-        let sent: Vec<usize> = (0..self.questions.len()).filter(|number| !self.questions[*number].is_blank()).collect();
         for issue in &refusal.issues {
             let number = issue.path.iter().find_map(|segment| segment.parse::<usize>().ok());
-            let Some(place) = number.and_then(|number| sent.get(number)).copied() else {
-                self.problems.push((issue.message.clone(), None));
-                continue;
-            };
-            self.problems.push((format!("{} {}: {}", visit.words.steps.question, place + 1, issue.message), Some(place)));
-            self.errors.entry(place).or_default().push(issue.message.clone());
-            (self.questions[place].is_open, self.questions[place].is_in_hand) = (true, true);
+            match number.filter(|number| *number < self.questions.len()) {
+                Some(number) => self.wrong(visit, number, &issue.message),
+                None => self.problems.push((issue.message.clone(), None)),
+            }
         }
         if self.problems.is_empty() {
             self.problems.push((refusal.message.clone(), None));
         }
     }
 
+    /// Says what is wrong with a question.
+    fn wrong(&mut self, visit: &Visit, number: usize, message: &str) {
+        self.problems.push((format!("{} {}: {message}", visit.words.steps.question, number + 1), Some(number)));
+        self.errors.entry(number).or_default().push(message.to_owned());
+        (self.questions[number].is_open, self.questions[number].is_in_hand) = (true, true);
+    }
+
+    /// Goes on from the questions that a step has by now, with both versions of what both have changed.
+    fn merge(&mut self, visit: &Visit, now: &Stored, known: &[Question]) {
+        let mine = Base::of(&self.questions);
+        let is_told = |stored: &&Question| self.base.is_another(stored) || mine.is_another(stored);
+        let told = known.iter().filter(is_told).take(TOLD).map(|stored| told(visit, stored, known, SHORT));
+        self.theirs = Some(told.collect());
+        self.questions = merged(&self.base, &self.questions, known);
+        (self.base, self.updated_at, self.status) = (Base::of(known), updated_at(now), 409);
+    }
+
+    /// What goes when this is saved.
+    fn losses(&self, visit: &Visit, known: &[Question]) -> Vec<String> {
+        let words = &visit.words.steps;
+        let is_gone = |number: &usize| !self.questions.iter().any(|kept| kept.key == known[*number].key);
+        let gone: Vec<usize> = (0..known.len()).filter(is_gone).collect();
+        let loosened = loosened(&[known, &self.before], &self.questions);
+        let named = |(text, questions, numbers): (&str, &[Question], Vec<usize>)| {
+            let names = numbers.iter().take(TOLD).map(|number| name_of(visit, &questions[*number], *number));
+            let names = names.map(|name| fill(words.quoted, &[("text", &name)])).collect::<Vec<_>>().join(", ");
+            (!names.is_empty()).then(|| fill(text, &[("questions", &names)]))
+        };
+        let all = [
+            (words.goes, known, gone),
+            (words.asked_of_all_now, &self.questions[..], loosened.of_all),
+            (words.fewer_answers, &self.questions[..], loosened.of_more),
+        ];
+        all.into_iter().filter_map(named).collect()
+    }
+
     /// The page on a step that has these questions.
     fn page(mut self, visit: &Visit, stored: &Stored, known: &[Question]) -> Response {
         let words = visit.words;
+        let notes = self.note.map(str::to_owned).into_iter().chain(self.losses(visit, known)).collect();
         fold(&mut self.questions, known);
         let mut earlier: Vec<Offered> = Vec::new();
         let mut shown = Vec::new();
         for (number, question) in std::mem::take(&mut self.questions).into_iter().enumerate() {
             let offered = Offered::of(visit, &question, number);
             let errors = self.errors.remove(&number).unwrap_or_default();
-            shown.push(show_one(visit, question, number, &earlier, errors));
+            shown.push(show_one(visit, question, number, &earlier, known, errors));
             earlier.push(offered);
         }
         let id = stored.id;
@@ -149,14 +203,15 @@ impl Drawn {
         let frame =
             Frame::new(visit, words.steps.questions).below(visit, words.steps.steps, "/steps").below(visit, title, &format!("/steps/{id}"));
         let action = visit.address(&format!("/steps/{id}/questions"));
-        let hidden = [("form", visit.signed_in.form_token()), ("key", self.key), ("updatedAt", self.updated_at)];
+        let hidden =
+            [("form", visit.signed_in.form_token()), ("key", self.key), ("updatedAt", self.updated_at), ("base", self.base.text())];
         let page = Page {
             frame,
             action: action.clone(),
             hidden: hidden.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             questions: shown,
             problems: self.problems,
-            note: self.note,
+            notes,
             theirs: self.theirs.map(|theirs| (theirs, action)),
             languages: way(visit, "/translations/{id}", ""),
             may_change: visit.may(STEP.update),
@@ -176,18 +231,43 @@ struct Offered {
 impl Offered {
     fn of(visit: &Visit, question: &Question, number: usize) -> Self {
         let words = visit.words;
-        let name = if question.text.is_blank() { format!("{} {}", words.steps.question, number + 1) } else { brief(&question.text.now) };
-        let label = |answer: &str, text: &str| match answer {
+        let name = name_of(visit, question, number);
+        let label = |option: &Choice| match &*option.answer {
             "yes" => words.frame.yes.to_owned(),
             "no" => words.frame.no.to_owned(),
-            _ => brief(text),
+            _ => brief(&option.text.now),
         };
-        let options = question.options.iter().map(|option| (option.key.clone(), label(&option.answer, &option.text.now)));
+        let options = question.options.iter().map(|option| (option.key.clone(), label(option)));
         Self { key: question.key.clone(), name, options: options.filter(|(_, label)| !label.trim().is_empty()).collect() }
     }
 }
 
-fn show_one(visit: &Visit, question: Question, number: usize, earlier: &[Offered], errors: Vec<String>) -> Shown {
+/// What a question is called.
+fn name_of(visit: &Visit, question: &Question, number: usize) -> String {
+    if question.text.is_blank() { format!("{} {}", visit.words.steps.question, number + 1) } else { brief(&question.text.now) }
+}
+
+/// A question that is stored, in words: what is asked, how it is answered, of whom.
+fn told(visit: &Visit, question: &Question, stored: &[Question], (letters, most): (usize, usize)) -> String {
+    let words = &visit.words.steps;
+    let mut said = vec![cut(&question.text.now, letters), labels::choice(visit.language, &question.kind)];
+    if question.is_written() {
+        let options = question.options.iter().take(most).map(|option| cut(&option.text.now, letters)).collect::<Vec<_>>();
+        said.push(format!("{}{}", options.join(" / "), if question.options.len() > most { " / …" } else { "" }));
+    }
+    if question.is_required {
+        said.push(words.needed.to_owned());
+    }
+    let offered: Vec<Offered> = stored.iter().enumerate().map(|(number, question)| Offered::of(visit, question, number)).collect();
+    let answers = offered.iter().flat_map(|offered| offered.options.iter().map(move |(key, label)| (key, &offered.name, label)));
+    let asked = answers.filter(|(key, _, _)| question.conditions.contains(key)).take(most);
+    let asked: Vec<String> = asked.map(|(_, name, label)| format!("{name}: {label}")).collect();
+    said.push(if asked.is_empty() { words.asked_of_all.to_owned() } else { format!("{}: {}", words.asked_when, asked.join(" / ")) });
+    said.retain(|part| !part.is_empty());
+    said.join(" · ")
+}
+
+fn show_one(visit: &Visit, question: Question, number: usize, earlier: &[Offered], known: &[Question], errors: Vec<String>) -> Shown {
     let words = visit.words;
     let is_few = earlier.iter().map(|offered| offered.options.len()).sum::<usize>() <= FEW;
     let (mut ways, mut from) = (Vec::new(), Vec::new());
@@ -215,6 +295,14 @@ fn show_one(visit: &Visit, question: Question, number: usize, earlier: &[Offered
         ways,
         from,
         errors,
+        theirs: question.is_theirs.and_then(|is_theirs| {
+            let stored = known.iter().find(|stored| stored.key == question.key)?;
+            Some((fill(words.forms.theirs, &[("value", &told(visit, stored, known, WHOLE))]), is_theirs))
+        }),
+        meanwhile: question.meanwhile.map(|meanwhile| match meanwhile {
+            Meanwhile::Changed => words.steps.is_back,
+            Meanwhile::Removed => words.steps.is_removed,
+        }),
         brief: brief(&question.text.now),
         about: is_asked_when.map_or_else(|| about.clone(), |when| format!("{about} · {when}")),
         question,
@@ -229,7 +317,7 @@ pub fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
         let known = questions_of(visit, &stored).await?;
-        Ok(Drawn::of(visit, known.clone(), updated_at(&stored)).page(visit, &stored, &known))
+        Ok(Drawn::of(visit, known.clone(), Base::of(&known), updated_at(&stored)).page(visit, &stored, &known))
     })
 }
 
@@ -237,33 +325,62 @@ pub fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let now = stored(visit, visit.named("id")?).await?;
         let known = questions_of(visit, &now).await?;
-        let mut questions = Question::sent(&visit.fields, &known);
+        let sent = Question::sent(&visit.fields, &known);
+        let mut questions = sent.clone();
         let act = visit.sent("act").unwrap_or_default();
         // What says nothing changes nothing.
         let is_act = acted(&mut questions, act) || act != "save";
-        let expected = visit.sent("updatedAt").unwrap_or_default().to_owned();
-        let mut drawn = Drawn::of(visit, questions.clone(), expected.clone());
+        let (base, expected) = (Base::sent(visit.sent("base").unwrap_or_default()), visit.sent("updatedAt").unwrap_or_default().to_owned());
+        let mut drawn = Drawn::of(visit, questions, base, expected.clone());
         if is_act || !visit.may_write() {
             drawn.note = Some(if is_act { visit.words.steps.not_saved } else { visit.words.frame.is_kept });
+            drawn.before = sent;
             return Ok(drawn.page(visit, &now, &known));
         }
-        if expected != updated_at(&now) {
-            // Both versions are there; saving again is the choice of this one.
-            drawn.theirs = Some(known.iter().map(|question| question.text.now.clone()).collect());
-            (drawn.updated_at, drawn.status) = (updated_at(&now), 409);
+        // What is chosen of two versions.
+        for question in drawn.questions.iter_mut().filter(|question| question.is_theirs == Some(true)) {
+            if let Some(stored) = known.iter().find(|stored| stored.key == question.key) {
+                question.clone_from(stored);
+            }
+        }
+        let questions = merged(&drawn.base, &drawn.questions, &known);
+        if expected != updated_at(&now) || questions.iter().any(|question| question.is_theirs.is_some()) {
+            drawn.merge(visit, &now, &known);
             return Ok(drawn.page(visit, &now, &known));
         }
-        questions.retain(|question| !question.is_blank());
-        match written(visit, &now, &mut questions, &expected).await {
+        drawn.questions = questions;
+        let blank: Vec<usize> = (0..drawn.questions.len()).filter(|number| drawn.questions[*number].is_blank()).collect();
+        if !blank.is_empty() {
+            drawn.status = 400;
+            for number in blank {
+                drawn.wrong(visit, number, visit.words.steps.nothing_asked);
+            }
+            return Ok(drawn.page(visit, &now, &known));
+        }
+        if are_same(&drawn.questions, &known) {
+            return Ok(reply::done(visit, &visit.path, Done::Unchanged));
+        }
+        match written(visit, &now, &mut drawn.questions, &expected).await {
             Ok(()) => Ok(reply::done(visit, &visit.path, Done::Saved)),
-            Err(Failed { refusal, saved }) => {
-                if let Some(saved) = &saved {
-                    // It goes on from what is saved; what is new from now on has keys of another form.
-                    (drawn.questions, drawn.updated_at, drawn.key) = (questions, updated_at(saved), visit.new_key());
-                    drawn.note = Some(visit.words.forms.rest_saved);
+            // Somebody was faster by a moment.
+            Err(Failed { refusal, saved: None }) if refusal.status == 409 => {
+                let now = stored(visit, now.id).await?;
+                let known = questions_of(visit, &now).await?;
+                if updated_at(&now) == expected {
+                    drawn.refused(visit, &refusal)
+                } else {
+                    drawn.merge(visit, &now, &known)
                 }
+                Ok(drawn.page(visit, &now, &known))
+            }
+            Err(Failed { refusal, saved }) => {
                 drawn.refused(visit, &refusal);
-                Ok(drawn.page(visit, saved.as_ref().unwrap_or(&now), &known))
+                let Some(saved) = saved else { return Ok(drawn.page(visit, &now, &known)) };
+                // It goes on from what is saved; what is new from now on has keys of another form.
+                let known = questions_of(visit, &saved).await.unwrap_or_default();
+                (drawn.base, drawn.updated_at, drawn.key) = (Base::of(&known), updated_at(&saved), visit.new_key());
+                drawn.note = Some(visit.words.forms.rest_saved);
+                Ok(drawn.page(visit, &saved, &known))
             }
         }
     })
@@ -305,8 +422,7 @@ async fn written(visit: &Visit, step: &Stored, questions: &mut [Question], expec
     let mut refused = None;
     'texts: for (number, question) in questions.iter_mut().enumerate() {
         for text in question.texts_mut().filter(|text| text.is_changed()) {
-            let entry = json!({ "id": text.id, "language": ENGLISH, "text": text.now });
-            if let Err(refusal) = visit.change("setTranslationEntry", entry).await {
+            if let Err(refusal) = texts::write(visit, &text.id, ENGLISH, &text.now).await {
                 refused = Some(about(refusal, number));
                 break 'texts;
             }
