@@ -43,6 +43,22 @@ pub async fn texts_of_form(visit: &Visit, language: &str, ids: impl Iterator<Ite
     Ok(found)
 }
 
+/// A text in a field of a thing.
+#[derive(Deserialize)]
+pub struct Shown {
+    pub id: Uuid,
+    pub field: String,
+}
+
+/// The texts that a thing shows; nothing where the member may not read them.
+pub async fn shown_by(visit: &Visit, table: &str, thing: Uuid) -> Result<Option<Vec<Shown>>, Refusal> {
+    match visit.get("listShownTexts", json!({ "sourceTable": table, "thingId": thing, "limit": MOST })).await {
+        Ok(shown) => Ok(Some(shown)),
+        Err(refusal) if refusal.status == 403 => Ok(None),
+        Err(refusal) => Err(refusal),
+    }
+}
+
 /// Languages that a text is shown in beside each other, and letters of each.
 const LANGUAGES: usize = 12;
 const LETTERS: usize = 160;

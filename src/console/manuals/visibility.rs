@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{MANUAL, sentence, stored};
 use crate::console::asking;
-use crate::console::form::{Control, Showing, Spec, Stored, fill, of_object, read};
+use crate::console::form::{Control, Showing, Spec, Stored, fill, in_lines, of_object, read};
 use crate::console::frame::{Done, Frame};
 use crate::console::labels;
 use crate::console::refusal::Refusal;
@@ -17,15 +17,29 @@ use crate::console::reply;
 use crate::console::screens::Answering;
 use crate::console::visit::{Fields, Visit, first};
 
-/// The rules that there are: each by its category, with what is said of it and its fields.
-fn categories(visit: &Visit) -> Result<Vec<(String, String, Vec<Spec>)>, Refusal> {
+/// The fields of rules in the order of the sentences that they make.
+const LINES: &[&[&str]] = &[
+    &["daysBefore", "daysBeforeTimeUnit", "startDateRelativeType"],
+    &["daysAfter", "daysAfterTimeUnit", "endDateRelativeType"],
+    &["startDate", "endDate"],
+    &["lengthOfStayFromDays", "lengthOfStayToDays"],
+    &["sourceRuleType"],
+    &["includedBookingSources"],
+    &["excludedBookingSources"],
+];
+
+/// A category of rules: what it is called in the interface, what is said of it, and its fields in lines.
+type Category = (String, String, Vec<Vec<Spec>>);
+
+/// The rules that there are.
+fn categories(visit: &Visit) -> Result<Vec<Category>, Refusal> {
     let operation = asking::operation(&visit.service, MANUAL.update).ok_or_else(Refusal::broken)?;
     let schema = operation.input_schema(&mut inline_generator());
     let items = schema.pointer("/properties/data/properties/visibilityRules/items").ok_or_else(Refusal::broken)?;
     let shapes = items["oneOf"].as_array().or(items["anyOf"].as_array()).ok_or_else(Refusal::broken)?;
     let category = |shape: &Value| {
         let category = shape.pointer("/properties/ruleCategory/const")?.as_str()?.to_owned();
-        Some((category, shape["description"].as_str().unwrap_or_default().to_owned(), of_object(shape, None)))
+        Some((category, shape["description"].as_str().unwrap_or_default().to_owned(), in_lines(of_object(shape, None), LINES)))
     };
     Ok(shapes.iter().filter_map(category).collect())
 }
@@ -36,7 +50,7 @@ struct Rule {
     title: String,
     about: String,
     is_on: bool,
-    controls: Vec<Control>,
+    lines: Vec<Vec<Control>>,
     errors: Vec<String>,
 }
 
@@ -94,11 +108,14 @@ fn page(visit: &Visit, stored: &Stored, fields: &Fields, updated_at: String, sai
         is_read_only: !may_change,
         markdown: &[],
     };
-    let rule = |(category, about, specs): (String, String, Vec<Spec>)| Rule {
+    let rule = |(category, about, lines): Category| Rule {
         title: labels::choice(visit.language, &category),
         about: labels::rule(visit.language, &category).map_or(about, str::to_owned),
         is_on: first(fields, &switch(&category)).is_some(),
-        controls: specs.iter().map(|spec| showing.control(spec, &format!("{category}.{}", spec.name))).collect(),
+        lines: lines
+            .iter()
+            .map(|line| line.iter().map(|spec| showing.control(spec, &format!("{category}.{}", spec.name))).collect())
+            .collect(),
         errors: said.errors.get(&category).cloned().unwrap_or_default(),
         category,
     };
@@ -124,12 +141,12 @@ pub fn show(visit: &Visit) -> Answering<'_> {
         let stored = stored(visit, visit.named("id")?).await?;
         let rules = rules_of(&stored);
         let mut fields = Fields::new();
-        for (category, _, specs) in categories(visit)? {
+        for (category, _, lines) in categories(visit)? {
             let rule = rules.iter().find(|rule| rule["ruleCategory"] == category.as_str());
             if rule.is_some() {
                 fields.push((switch(&category), "1".to_owned()));
             }
-            for spec in &specs {
+            for spec in lines.iter().flatten() {
                 fill(spec, rule.and_then(|rule| rule.get(&spec.name)), &format!("{category}.{}", spec.name), &mut fields);
             }
         }
@@ -150,12 +167,12 @@ pub fn save(visit: &Visit) -> Answering<'_> {
             return page(visit, &now, &visit.fields, updated_at(&now), Said { status: 409, theirs, ..Said::default() });
         }
         let (mut rules, mut chosen) = (Vec::new(), Vec::new());
-        for (category, _, specs) in categories(visit)? {
+        for (category, _, lines) in categories(visit)? {
             if visit.sent(&switch(&category)).is_none() {
                 continue;
             }
-            let said =
-                specs.iter().filter_map(|spec| Some((spec.name.clone(), read(spec, &format!("{category}.{}", spec.name), &visit.fields)?)));
+            let said = |spec: &Spec| Some((spec.name.clone(), read(spec, &format!("{category}.{}", spec.name), &visit.fields)?));
+            let said = lines.iter().flatten().filter_map(said);
             let mut rule: Map<String, Value> = said.filter(|(_, value)| !value.is_null()).collect();
             rule.insert("ruleCategory".to_owned(), category.as_str().into());
             rules.push(rule);
