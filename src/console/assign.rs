@@ -214,9 +214,8 @@ struct Ticked {
 impl Ticked {
     /// What was ticked in a form: on the page that was shown, and before on others.
     fn of(fields: &Fields) -> Self {
-        let all = |name: &str| -> BTreeSet<&str> {
-            fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
-        };
+        let all =
+            |name: &str| -> BTreeSet<&str> { fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect() };
         let kept = |name: &str| -> BTreeSet<String> {
             first(fields, name).unwrap_or_default().split(',').filter(|id| format::is_uuid(id)).map(str::to_owned).collect()
         };
@@ -408,7 +407,7 @@ async fn page(visit: &Visit, wanted: Wanted, ticked: Ticked, said: Said) -> Resu
         kept,
         unsaved: (ticked.count() > 0).then(|| fill(words.assign.unsaved, &counts)),
         question: said.is_question.then(|| Question { text, act, yes: of_all(yes) }),
-        all_found: (is_many && !is_too_many).then(|| (ask, of_all(yes))),
+        all_found: (is_many && !is_too_many && !said.is_question).then(|| (ask, of_all(yes))),
         too_many: (is_many && is_too_many).then(|| fill(words.assign.too_many_found, &[("most", &MOST_AT_ONCE.to_string())])),
         is_assigned_only: wanted.is_assigned_only,
         query: wanted.query,
@@ -436,7 +435,8 @@ fn named(row: &Value) -> Option<Named> {
 
 /// The rows that are wanted of what something can be assigned to.
 async fn rows(visit: &Visit, path: &str, target: Target, wanted: &Wanted, assigned: &Assigned) -> Result<(Vec<Named>, Paging), Refusal> {
-    let paging = |total: usize| Paging::at(wanted.from, total, |from| Wanted { from, query: wanted.query.clone(), ..*wanted }.address(visit, path));
+    let paging =
+        |total: usize| Paging::at(wanted.from, total, |from| Wanted { from, query: wanted.query.clone(), ..*wanted }.address(visit, path));
     if let Some(all) = looked_through(visit, target, wanted, assigned).await? {
         let paging = paging(all.len());
         return Ok((paging.cut(all), paging));
@@ -506,7 +506,8 @@ fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let (_, _, target) = asked(visit)?;
         let (here, ticked) = (Wanted::asked(visit, target), Ticked::of(&visit.fields));
-        let all_found = match visit.sent("act").unwrap_or_default().split_once(' ').unwrap_or((visit.sent("act").unwrap_or_default(), "")) {
+        let act = visit.sent("act").unwrap_or_default();
+        let all_found = match act.split_once(' ').unwrap_or((act, "")) {
             ("show", _) => return turned(visit, here, Wanted::typed(visit, target), ticked).await,
             ("from", number) => {
                 let there = Wanted { from: number.parse().unwrap_or(0), query: here.query.clone(), ..here };
@@ -588,7 +589,8 @@ mod tests {
     fn what_was_ticked_on_other_pages_goes_along() {
         let [a, b, c, d] = IDS;
         let kept = format!("{a},{b},nonsense");
-        let shown = fields(&[("added", &kept), ("removed", d), ("shown", b), ("shown", c), ("was", c), ("shown", d), ("was", d), ("assigned", d)]);
+        let shown =
+            fields(&[("added", &kept), ("removed", d), ("shown", b), ("shown", c), ("was", c), ("shown", d), ("was", d), ("assigned", d)]);
         let ticked = Ticked::of(&shown);
         // Of what is shown, the boxes say it: one is unticked again, one taken back, one left alone.
         assert_eq!(said(&ticked), (vec![a], vec![c]));

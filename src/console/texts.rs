@@ -50,13 +50,9 @@ pub struct Shown {
     pub field: String,
 }
 
-/// The texts that a thing shows; nothing where the member may not read them.
-pub async fn shown_by(visit: &Visit, table: &str, thing: Uuid) -> Result<Option<Vec<Shown>>, Refusal> {
-    match visit.get("listShownTexts", json!({ "sourceTable": table, "thingId": thing, "limit": MOST })).await {
-        Ok(shown) => Ok(Some(shown)),
-        Err(refusal) if refusal.status == 403 => Ok(None),
-        Err(refusal) => Err(refusal),
-    }
+/// The texts of a source table that a thing shows.
+pub async fn shown_by(visit: &Visit, table: &str, thing: Uuid) -> Result<Vec<Shown>, Refusal> {
+    visit.get("listShownTexts", json!({ "sourceTable": table, "thingId": thing, "limit": MOST })).await
 }
 
 /// Languages that a text is shown in beside each other, and letters of each.

@@ -108,13 +108,14 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
             let lines: Vec<&str> = lines(sent).collect();
             if lines.is_empty() { nothing(spec, || json!([])) } else { Some(json!(lines)) }
         }),
-        Kind::Names(known) => is_here(name, fields).then_some(()).and_then(|()| {
+        Kind::Names(_) if !is_here(name, fields) => None,
+        Kind::Names(known) => {
             let typed: Vec<&str> = lines(first(fields, &others_of(name)).unwrap_or_default()).collect();
             let is_ticked = |item: &&str| fields.iter().any(|(field, value)| field == name && value == item);
             let ticked = known.iter().copied().filter(|item| is_ticked(item) || typed.contains(item));
             let all: Vec<&str> = ticked.chain(typed.iter().copied().filter(|line| !known.contains(line))).collect();
             if all.is_empty() { nothing(spec, || json!([])) } else { Some(json!(all)) }
-        }),
+        }
         Kind::Pairs => sent.and_then(|sent| {
             let pair = |line: &str| {
                 line.split_once('=').map_or((line.to_owned(), Value::Null), |(name, text)| (name.trim().into(), json!(text.trim())))

@@ -114,7 +114,7 @@ pub(super) static FIELDS: &[Label] = fields! {
     verification_unavailable: "Could not be verified", "No se pudo verificar", "Vérification impossible"; "", "";
     minimumGuestAge: "Minimum age", "Edad mínima", "Âge minimal"; "In years.", "En años.", "En années.";
     backgroundCheckAccountId: "Background-check account", "Cuenta de verificación", "Compte de vérification"; "Un paso activo la necesita.", "Une étape active en a besoin.";
-    requiredGuestFields: "What to ask of each guest", "Qué pedir a cada huésped", "Que demander à chaque voyageur"; "With none in particular, guests are asked for their name and how to reach them.", "Si no se pide nada en concreto, se preguntan el nombre y cómo contactar.", "Sans rien de particulier, on demande le nom et comment joindre le voyageur.";
+    requiredGuestFields: "What to ask of each guest", "Qué pedir a cada huésped", "Que demander à chaque voyageur"; "With none in particular, the usual is asked.", "Si no se pide nada en concreto, se pregunta lo habitual.", "Sans rien de particulier, on demande l’habituel.";
     requiredDocumentTypes: "Documents to upload", "Documentos que subir", "Documents à envoyer"; "With none in particular, guests choose what to upload.", "Si no se pide ninguno en concreto, el huésped elige qué subir.", "Sans rien de particulier, le voyageur choisit quoi envoyer.";
     authorityProvider: "Provider that reports", "Proveedor que comunica", "Prestataire qui déclare"; "", "";
     isAuthorityProviderPropertyInfoEmailEnabled: "Provider mails the lead guest", "El proveedor escribe al huésped", "Le prestataire écrit au voyageur"; "Solo un proveedor lo hace.", "Un seul prestataire le fait.";
@@ -134,10 +134,10 @@ pub(super) static FIELDS: &[Label] = fields! {
     visibilityRules: "Rules", "Reglas", "Règles"; "", "";
     propertyId: "Flat", "Alojamiento", "Logement"; "", "";
     startDateRelativeType: "Start: counted from", "Inicio: contado desde", "Début : compté depuis"; "Not set: shown from the beginning.", "Sin definir: se muestra desde el principio.", "Non défini : affiché dès le début.";
-    daysBefore: "Start: how many", "Inicio: cuántos", "Début : combien"; "How far from the moment chosen; empty: that moment itself.", "A qué distancia del momento elegido; vacío: ese mismo momento.", "À quelle distance du moment choisi ; vide : ce moment même.";
+    daysBefore: "Start: how many", "Inicio: cuántos", "Début : combien"; "Empty: that moment itself.", "Vacío: ese mismo momento.", "Vide : ce moment même.";
     daysBeforeTimeUnit: "Start: unit", "Inicio: unidad", "Début : unité"; "Not set: days.", "Sin definir: días.", "Non défini : jours.";
     endDateRelativeType: "End: counted from", "Final: contado desde", "Fin : comptée depuis"; "Not set: shown until the end.", "Sin definir: se muestra hasta el final.", "Non défini : affiché jusqu’à la fin.";
-    daysAfter: "End: how many", "Final: cuántos", "Fin : combien"; "How far from the moment chosen; empty: that moment itself.", "A qué distancia del momento elegido; vacío: ese mismo momento.", "À quelle distance du moment choisi ; vide : ce moment même.";
+    daysAfter: "End: how many", "Final: cuántos", "Fin : combien"; "Empty: that moment itself.", "Vacío: ese mismo momento.", "Vide : ce moment même.";
     daysAfterTimeUnit: "End: unit", "Final: unidad", "Fin : unité"; "Not set: days.", "Sin definir: días.", "Non défini : jours.";
     seasonalWindows: "Seasons", "Temporadas", "Saisons"; "A night of the stay lies in one of them.", "Alguna noche de la estancia cae en una de ellas.", "Une nuit du séjour tombe dans l’une d’elles.";
     startDate: "From", "Desde", "Du"; "The first night, included.", "La primera noche, incluida.", "La première nuit, comprise.";

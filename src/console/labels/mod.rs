@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn no_hint_has_a_name_of_the_interface() {
         /// What no form asks for, and what is a name to everybody.
-        const BESIDE: [&str; 2] = ["displayTitleLanguage", "displayTitleMlTextId"];
+        const BESIDE: [&str; 3] = ["answer", "displayTitleLanguage", "displayTitleMlTextId"];
         const NAMES: [&str; 2] = ["WhatsApp", "LinkedIn"];
         let is_name = |word: &str| {
             let letters: Vec<char> = word.chars().collect();
@@ -250,6 +250,13 @@ mod tests {
         }
         let names: BTreeSet<_> = fields::FIELDS.iter().map(|label| label.name).collect();
         assert_eq!(names.len(), fields::FIELDS.len());
+    }
+
+    #[test]
+    fn what_guests_are_asked_for_is_called_as_on_their_page() {
+        for (language, birth, passport) in [("en", "Date of birth", "Passport"), ("es", "Fecha de nacimiento", "Pasaporte")] {
+            assert_eq!([asked(language, "birthDate"), asked(language, "passport"), asked(language, "Car")], [birth, passport, "Car"]);
+        }
     }
 
     #[test]

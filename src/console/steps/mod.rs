@@ -432,13 +432,9 @@ fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
         let mut stored = Stored::of(id, visit.get("getPrecheckStep", json!({ "id": id })).await?);
         // Which texts it links the read tells of some alone.
-        if let Some(shown) = shown_by(visit, "precheck_step_detail", id).await? {
-            let untold = untold_texts(visit, &STEP)?.into_iter().map(|field| (field, Value::Null));
-            let linked = shown.into_iter().map(|text| (text.field, json!(text.id)));
-            for (field, link) in untold.chain(linked) {
-                stored.value.insert(field, link);
-            }
-        }
+        let shown = shown_by(visit, "precheck_step_detail", id).await?;
+        let untold = untold_texts(visit, &STEP)?.into_iter().map(|field| (field, Value::Null));
+        stored.value.extend(untold.chain(shown.into_iter().map(|text| (text.field, json!(text.id)))));
         Ok(stored)
     })
 }
@@ -460,4 +456,18 @@ fn save(visit: &Visit) -> Answering<'_> {
             Outcome::Again(form) => Ok(form_page(visit, Some(&before), *form).await),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_ticked_is_called_something() {
+        for (_, names) in STEP.layout.names {
+            for language in ["en", "es", "fr"] {
+                assert!(names.iter().all(|name| labels::asked(language, name) != *name), "{names:?}");
+            }
+        }
+    }
 }
