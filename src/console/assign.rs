@@ -1,11 +1,14 @@
 //! What something is assigned to: to be looked at in numbers, and to be changed where there are thousands to choose from.
 //!
 //! A row has a box that is ticked where it is assigned. Of what is sent the rows that were shown are compared with what they were, so
-//! that nothing of another page, and nothing that somebody else has changed, is touched.
+//! that nothing that somebody else has changed is touched. Searching and turning pages are buttons of the same form: what was ticked on
+//! other pages goes along in it until it is saved. Everything that a search finds is assigned by a button of its own, which asks first.
 
 use std::collections::BTreeSet;
 
 use askama::Template;
+use axum::response::Response;
+use engine::format;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -17,7 +20,7 @@ use super::portals;
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
-use super::visit::Visit;
+use super::visit::{Fields, Visit, first};
 use super::words::Words;
 use crate::words::fill;
 
@@ -113,6 +116,24 @@ impl Target {
         }
     }
 
+    /// What lists them.
+    const fn list(self) -> &'static str {
+        match self {
+            Self::Property => "listProperties",
+            Self::Group => "listPropertyGroups",
+            Self::Tag => "listTags",
+            Self::Portal => "listPortals",
+        }
+    }
+
+    /// How many of them are listed at once at the most.
+    const fn most(self) -> usize {
+        match self {
+            Self::Group => 200,
+            Self::Property | Self::Tag | Self::Portal => 500,
+        }
+    }
+
     const fn called(self, words: &Words) -> &'static str {
         match self {
             Self::Property => words.assign.properties,
@@ -170,37 +191,114 @@ impl Use {
     }
 }
 
+/// Changes that a form carries until they are saved, and what one request may name at the most.
+const MOST_KEPT: usize = 500;
+const MOST_AT_ONCE: usize = 25_000;
+
 /// A row to tick.
 struct Row {
     id: String,
     name: String,
     is_assigned: bool,
-    /// As it is assigned, or as somebody has ticked it who could not save that.
+    /// As it is assigned, or as somebody has ticked it who has not saved that.
     is_ticked: bool,
 }
 
-/// What was ticked in a form: the rows that it had, those that were assigned, those that are to be.
-struct Ticked<'v> {
-    shown: BTreeSet<&'v str>,
-    was: BTreeSet<&'v str>,
-    is: BTreeSet<&'v str>,
+/// What is to be assigned that was not, and what is to be taken back.
+#[derive(Default)]
+struct Ticked {
+    added: BTreeSet<String>,
+    removed: BTreeSet<String>,
 }
 
-impl<'v> Ticked<'v> {
-    fn of(visit: &'v Visit) -> Self {
-        let all = |name: &str| visit.fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect();
-        Self { shown: all("shown"), was: all("was"), is: all("assigned") }
+impl Ticked {
+    /// What was ticked in a form: on the page that was shown, and before on others.
+    fn of(fields: &Fields) -> Self {
+        let all =
+            |name: &str| -> BTreeSet<&str> { fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect() };
+        let kept = |name: &str| -> BTreeSet<String> {
+            first(fields, name).unwrap_or_default().split(',').filter(|id| format::is_uuid(id)).map(str::to_owned).collect()
+        };
+        let mut ticked = Self { added: kept("added"), removed: kept("removed") };
+        let (was, is) = (all("was"), all("assigned"));
+        for id in all("shown") {
+            ticked.set(id, was.contains(id), is.contains(id));
+        }
+        ticked
     }
 
-    /// What is to be assigned that was not.
-    fn added(&self) -> Vec<&'v str> {
-        self.shown.iter().filter(|id| self.is.contains(*id) && !self.was.contains(*id)).copied().collect()
+    /// That something is to be assigned or not, which was or was not.
+    fn set(&mut self, id: &str, was: bool, is: bool) {
+        for (changes, is_among) in [(&mut self.added, is && !was), (&mut self.removed, was && !is)] {
+            if is_among {
+                changes.insert(id.to_owned());
+            } else {
+                changes.remove(id);
+            }
+        }
     }
 
-    /// What was assigned and is not to be.
-    fn removed(&self) -> Vec<&'v str> {
-        self.shown.iter().filter(|id| self.was.contains(*id) && !self.is.contains(*id)).copied().collect()
+    /// The same with everything ticked that the page shows, or nothing of it.
+    fn all(mut self, fields: &Fields, is: bool) -> Self {
+        let was: BTreeSet<&String> = fields.iter().filter(|(name, _)| name == "was").map(|(_, id)| id).collect();
+        for (_, id) in fields.iter().filter(|(name, _)| name == "shown") {
+            self.set(id, was.contains(id), is);
+        }
+        self
     }
+
+    fn count(&self) -> usize {
+        self.added.len() + self.removed.len()
+    }
+}
+
+/// Which part of what something can be assigned to is looked at.
+struct Wanted {
+    /// What was asked for; the first of what there is where nothing was.
+    to: Option<&'static str>,
+    query: String,
+    is_assigned_only: bool,
+    from: usize,
+}
+
+impl Wanted {
+    /// By the address.
+    fn asked(visit: &Visit, target: Target) -> Self {
+        Self {
+            to: visit.asks("to").map(|_| target.word()),
+            query: visit.asks("query").unwrap_or_default().to_owned(),
+            is_assigned_only: visit.asks("only").is_some(),
+            from: Paging::offset(visit),
+        }
+    }
+
+    /// By what is typed above the rows.
+    fn typed(visit: &Visit, target: Target) -> Self {
+        let query = visit.sent("query").unwrap_or_default().trim().to_owned();
+        Self { to: Some(target.word()), query, is_assigned_only: visit.sent("only").is_some(), from: 0 }
+    }
+
+    /// The query of its address.
+    fn pairs(&self) -> Vec<(&'static str, String)> {
+        let only = self.is_assigned_only.then(|| ("only", "1".to_owned()));
+        let query = (!self.query.is_empty()).then(|| ("query", self.query.clone()));
+        let from = (self.from > 0).then(|| ("from", self.from.to_string()));
+        self.to.map(|to| ("to", to.to_owned())).into_iter().chain(query).chain(only).chain(from).collect()
+    }
+
+    fn address(&self, visit: &Visit, path: &str) -> String {
+        let pairs = self.pairs();
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        visit.address_with(path, &pairs)
+    }
+}
+
+/// What is asked before everything that was found is assigned or taken back.
+struct Question {
+    text: String,
+    /// What the button sends that says yes, and what it says.
+    act: &'static str,
+    yes: String,
 }
 
 #[derive(Template)]
@@ -222,6 +320,15 @@ struct Shown<'v> {
     problems: Vec<String>,
     /// Whether what was ticked was kept while the session ended.
     is_kept: bool,
+    /// What was ticked on other pages.
+    kept: [(&'static str, String); 2],
+    /// What is ticked and not saved yet.
+    unsaved: Option<String>,
+    question: Option<Question>,
+    /// All that were found, where they are more than a page: what the button sends, and what it says.
+    all_found: Option<(&'static str, String)>,
+    /// That they are too many for that.
+    too_many: Option<String>,
 }
 
 /// What is asked for: of what, and which.
@@ -233,23 +340,28 @@ fn asked(visit: &Visit) -> Result<(Entity, Uuid, Target), Refusal> {
 }
 
 fn show(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move { page(visit, None).await })
+    Box::pin(async move {
+        let (_, _, target) = asked(visit)?;
+        page(visit, Wanted::asked(visit, target), Ticked::default(), Said::default()).await
+    })
 }
 
-async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<axum::response::Response, Refusal> {
+/// What is said on the page besides.
+#[derive(Default)]
+struct Said {
+    status: u16,
+    problems: Vec<String>,
+    /// Whether it is asked if everything that was found is to be assigned or taken back.
+    is_question: bool,
+}
+
+async fn page(visit: &Visit, wanted: Wanted, ticked: Ticked, said: Said) -> Result<Response, Refusal> {
     let (entity, id, target) = asked(visit)?;
     let thing: Value = visit.get(entity.read(), json!({ "id": id })).await?;
     let name = ["name", "nickname"].iter().find_map(|field| thing[*field].as_str()).unwrap_or_default().to_owned();
     let assigned = Assigned::read(visit, entity, id).await?;
-    let query = visit.asks("query").unwrap_or_default().to_owned();
-    let is_assigned_only = visit.asks("only").is_some();
     let path = format!("/assignments/{}/{id}", entity.word());
-    let (listed, paging) = if is_assigned_only {
-        let names = assigned.to(target).iter().map(|id| (id.clone(), called(&assigned, id)));
-        part(visit, &path, names.collect(), &query)
-    } else {
-        rows(visit, &path, target, &query).await?
-    };
+    let (listed, paging) = rows(visit, &path, target, &wanted, &assigned).await?;
     let is_on: BTreeSet<&String> = assigned.to(target).iter().collect();
     let may_change = visit.may("addEntityScopes") && (entity != Entity::Manual || visit.may("updatePortalManual"));
     let kind = |known: &Target| {
@@ -264,31 +376,48 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<axum::response:
     };
     let frame = Frame::new(visit, words.assign.assignments).below(visit, above, above_path);
     let frame = frame.below(visit, name.clone(), &format!("{above_path}/{id}"));
-    let pairs: Vec<(&str, &str)> =
-        visit.query.iter().filter(|(name, _)| name != "done").map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let ticked = Ticked::of(visit);
-    let (added, removed) = (ticked.added(), ticked.removed());
     let row = |(id, name): (String, String)| {
         let is_assigned = is_on.contains(&id);
-        let is_ticked = added.contains(&id.as_str()) || is_assigned && !removed.contains(&id.as_str());
+        let is_ticked = ticked.added.contains(&id) || is_assigned && !ticked.removed.contains(&id);
         Row { id, name, is_assigned, is_ticked }
     };
+    let rows: Vec<Row> = listed.into_iter().map(row).collect();
+    let is_shown: BTreeSet<&String> = rows.iter().map(|row| &row.id).collect();
+    let elsewhere = |ids: &BTreeSet<String>| ids.iter().filter(|id| !is_shown.contains(id)).cloned().collect::<Vec<_>>().join(",");
+    let kept = [("added", elsewhere(&ticked.added)), ("removed", elsewhere(&ticked.removed))];
+    let counts = [("added", ticked.added.len().to_string()), ("removed", ticked.removed.len().to_string())];
+    let counts: Vec<(&str, &str)> = counts.iter().map(|(name, count)| (*name, count.as_str())).collect();
+    let count = paging.total.to_string();
+    let of_all = |text: &str| fill(text, &[("count", &count)]);
+    let (ask, act, yes, text) = if wanted.is_assigned_only {
+        ("ask remove", "all remove", words.assign.remove_found, words.assign.remove_found_about)
+    } else {
+        ("ask add", "all add", words.assign.assign_found, words.assign.assign_found_about)
+    };
+    let moves = (entity, target, wanted.is_assigned_only) == (Entity::Portal, Target::Property, false);
+    let text = [of_all(text), if moves { format!(" {}", words.assign.one_portal) } else { String::new() }].concat();
+    let (is_many, is_too_many) = (paging.is_needed() && may_change, paging.total > MOST_AT_ONCE);
     let page = Shown {
         frame,
         about: fill(words.assign.about, &[("name", &name)]),
         kinds: entity.targets().iter().map(kind).collect(),
-        action: visit.address_with(&path, &pairs),
+        action: wanted.address(visit, &path),
         path: visit.address(&path),
         to: target.word(),
-        query,
-        is_assigned_only,
-        rows: listed.into_iter().map(row).collect(),
+        kept,
+        unsaved: (ticked.count() > 0).then(|| fill(words.assign.unsaved, &counts)),
+        question: said.is_question.then(|| Question { text, act, yes: of_all(yes) }),
+        all_found: (is_many && !is_too_many && !said.is_question).then(|| (ask, of_all(yes))),
+        too_many: (is_many && is_too_many).then(|| fill(words.assign.too_many_found, &[("most", &MOST_AT_ONCE.to_string())])),
+        is_assigned_only: wanted.is_assigned_only,
+        query: wanted.query,
+        rows,
         paging,
         may_change,
-        problems: refused.iter().flat_map(|refusal| refusal.sentences(visit)).collect(),
-        is_kept: !ticked.shown.is_empty() && !visit.may_write(),
+        problems: said.problems,
+        is_kept: !visit.fields.is_empty() && !visit.may_write(),
     };
-    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
+    Ok(reply::of(visit, if said.status == 0 { 200 } else { said.status }, &page))
 }
 
 fn called(assigned: &Assigned, id: &str) -> String {
@@ -296,82 +425,177 @@ fn called(assigned: &Assigned, id: &str) -> String {
     name.unwrap_or_else(|| id.to_owned())
 }
 
-/// The part of a list that is asked for, of what contains the query.
-fn part(visit: &Visit, path: &str, mut all: Vec<(String, String)>, query: &str) -> (Vec<(String, String)>, Paging) {
-    let wanted = query.to_lowercase();
-    all.retain(|(_, name)| name.to_lowercase().contains(&wanted));
-    all.sort_by_cached_key(|(_, name)| name.to_lowercase());
-    let paging = Paging::of(visit, path, all.len());
-    (paging.cut(all), paging)
+/// An id and what it is called.
+type Named = (String, String);
+
+fn named(row: &Value) -> Option<Named> {
+    let id = row["id"].as_str()?;
+    Some((id.to_owned(), row["name"].as_str().filter(|name| !name.trim().is_empty()).unwrap_or(id).to_owned()))
 }
 
-/// The rows of what something can be assigned to: as the interface searches them, where it does.
-async fn rows(visit: &Visit, path: &str, target: Target, query: &str) -> Result<(Vec<(String, String)>, Paging), Refusal> {
-    let operation = match target {
-        Target::Property => "listProperties",
-        Target::Group => "listPropertyGroups",
-        Target::Tag => "listTags",
-        Target::Portal => {
-            let portals: Vec<portals::Row> = visit.get("listPortals", json!({})).await?;
-            return Ok(part(visit, path, portals.into_iter().map(|portal| (portal.id.to_string(), portal.called())).collect(), query));
-        }
-    };
-    let named = |row: &Value| {
-        let id = row["id"].as_str()?;
-        Some((id.to_owned(), row["name"].as_str().filter(|name| !name.trim().is_empty()).unwrap_or(id).to_owned()))
-    };
-    if target == Target::Property || query.is_empty() {
-        let mut arguments = json!({ "limit": ROWS, "offset": Paging::offset(visit) });
-        if !query.is_empty() {
-            arguments["query"] = query.into();
-        }
-        let answer = visit.ask::<Vec<Value>>(operation, arguments).await?;
-        let paging = Paging::of(visit, path, answer.total.unwrap_or(answer.data.len()));
-        return Ok((answer.data.iter().filter_map(named).collect(), paging));
+/// The rows that are wanted of what something can be assigned to.
+async fn rows(visit: &Visit, path: &str, target: Target, wanted: &Wanted, assigned: &Assigned) -> Result<(Vec<Named>, Paging), Refusal> {
+    let paging =
+        |total: usize| Paging::at(wanted.from, total, |from| Wanted { from, query: wanted.query.clone(), ..*wanted }.address(visit, path));
+    if let Some(all) = looked_through(visit, target, wanted, assigned).await? {
+        let paging = paging(all.len());
+        return Ok((paging.cut(all), paging));
     }
-    // Groups and tags are not searched by the interface: there are few.
-    let most = if target == Target::Group { 200 } else { 500 };
-    let mut all = Vec::new();
-    for page in 0..MOST_PAGES {
-        let answer = visit.ask::<Vec<Value>>(operation, json!({ "limit": most, "offset": page * most })).await?;
-        let count = answer.data.len();
-        all.extend(answer.data.iter().filter_map(named));
-        if count < most {
+    let answer = visit.ask::<Vec<Value>>(target.list(), part(wanted, wanted.from, ROWS)).await?;
+    let paging = paging(answer.total.unwrap_or(answer.data.len()));
+    Ok((answer.data.iter().filter_map(named).collect(), paging))
+}
+
+/// The ids of everything that is found, as many as one request may name.
+async fn found(visit: &Visit, target: Target, wanted: &Wanted, assigned: &Assigned) -> Result<Vec<String>, Refusal> {
+    if let Some(all) = looked_through(visit, target, wanted, assigned).await? {
+        return Ok(all.into_iter().map(|(id, _)| id).take(MOST_AT_ONCE).collect());
+    }
+    let (mut ids, most) = (Vec::new(), target.most());
+    while ids.len() < MOST_AT_ONCE {
+        let rows: Vec<Value> = visit.ask_patiently(target.list(), &part(wanted, ids.len(), most), None).await?;
+        ids.extend(rows.iter().filter_map(named).map(|(id, _)| id));
+        if rows.len() < most {
             break;
         }
     }
-    Ok(part(visit, path, all, query))
+    Ok(ids)
+}
+
+/// What is asked of a list that is searched by the interface.
+fn part(wanted: &Wanted, from: usize, most: usize) -> Value {
+    let mut arguments = json!({ "limit": most, "offset": from });
+    if !wanted.query.is_empty() {
+        arguments["query"] = wanted.query.as_str().into();
+    }
+    arguments
+}
+
+/// All that is wanted of a list that is looked through here: what is assigned already, portals, and groups and tags by their names, of which
+/// there are few. Nothing of what the interface searches.
+async fn looked_through(visit: &Visit, target: Target, wanted: &Wanted, assigned: &Assigned) -> Result<Option<Vec<Named>>, Refusal> {
+    let mut all: Vec<Named> = if wanted.is_assigned_only {
+        assigned.to(target).iter().map(|id| (id.clone(), called(assigned, id))).collect()
+    } else if target == Target::Portal {
+        let portals: Vec<portals::Row> = visit.get(target.list(), json!({})).await?;
+        portals.into_iter().map(|portal| (portal.id.to_string(), portal.called())).collect()
+    } else if target == Target::Property || wanted.query.is_empty() {
+        return Ok(None);
+    } else {
+        let (mut all, most) = (Vec::new(), target.most());
+        for page in 0..MOST_PAGES {
+            let rows: Vec<Value> = visit.get(target.list(), json!({ "limit": most, "offset": page * most })).await?;
+            all.extend(rows.iter().filter_map(named));
+            if rows.len() < most {
+                break;
+            }
+        }
+        all
+    };
+    let query = wanted.query.to_lowercase();
+    all.retain(|(_, name)| name.to_lowercase().contains(&query));
+    all.sort_by_cached_key(|(_, name)| name.to_lowercase());
+    Ok(Some(all))
 }
 
 /// Pages of groups or tags that are looked through at the most.
 const MOST_PAGES: usize = 10;
 
+/// A form of the rows: it is searched, turned or ticked, and nothing is changed; or it is saved, with all that was found where that is said.
 fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let (entity, id, target) = asked(visit)?;
-        visit.get::<Value>(entity.read(), json!({ "id": id })).await?;
-        let ticked = Ticked::of(visit);
-        let (added, removed) = (ticked.added(), ticked.removed());
-        if !visit.may_write() {
-            return page(visit, None).await;
-        }
-        let pairs: Vec<(&str, &str)> =
-            visit.query.iter().filter(|(name, _)| name != "done").map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-        let back = format!("{}?{query}", visit.path);
-        if added.is_empty() && removed.is_empty() {
-            return Ok(reply::done(visit, &back, Done::Unchanged));
-        }
-        for (operation, ids) in [("addEntityScopes", added), ("removeEntityScopes", removed)] {
-            if ids.is_empty() {
-                continue;
+        let (_, _, target) = asked(visit)?;
+        let (here, ticked) = (Wanted::asked(visit, target), Ticked::of(&visit.fields));
+        let act = visit.sent("act").unwrap_or_default();
+        let all_found = match act.split_once(' ').unwrap_or((act, "")) {
+            ("show", _) => return turned(visit, here, Wanted::typed(visit, target), ticked).await,
+            ("from", number) => {
+                let there = Wanted { from: number.parse().unwrap_or(0), query: here.query.clone(), ..here };
+                return turned(visit, here, there, ticked).await;
             }
+            ("stay", _) => return page(visit, here, ticked, Said::default()).await,
+            ("tick", which) => return page(visit, here, ticked.all(&visit.fields, which == "all"), Said::default()).await,
+            ("ask", _) => return page(visit, here, ticked, Said { is_question: true, ..Said::default() }).await,
+            ("all", which) => Some(which == "add"),
+            _ => None,
+        };
+        if visit.may_write() { stored(visit, here, ticked, all_found).await } else { page(visit, here, ticked, Said::default()).await }
+    })
+}
+
+/// On to other rows, with what is ticked on these.
+async fn turned(visit: &Visit, here: Wanted, there: Wanted, ticked: Ticked) -> Result<Response, Refusal> {
+    if ticked.count() > MOST_KEPT {
+        let problem = fill(visit.words.assign.too_many_kept, &[("most", &MOST_KEPT.to_string())]);
+        return page(visit, here, ticked, Said { status: 400, problems: vec![problem], ..Said::default() }).await;
+    }
+    if ticked.count() > 0 || !visit.may_write() {
+        return page(visit, there, ticked, Said::default()).await;
+    }
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(there.pairs()).finish();
+    Ok(reply::to(visit, &format!("{}?{query}", visit.path)))
+}
+
+/// Saves what was ticked, and where wanted that all that was found is assigned, or taken back.
+async fn stored(visit: &Visit, here: Wanted, mut ticked: Ticked, all_found: Option<bool>) -> Result<Response, Refusal> {
+    let (entity, id, target) = asked(visit)?;
+    visit.get::<Value>(entity.read(), json!({ "id": id })).await?;
+    if let Some(is) = all_found {
+        let assigned = Assigned::read(visit, entity, id).await?;
+        let was: BTreeSet<&String> = assigned.to(target).iter().collect();
+        for id in found(visit, target, &here, &assigned).await? {
+            ticked.set(&id, was.contains(&id), is);
+        }
+    }
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(here.pairs()).finish();
+    let back = format!("{}?{query}", visit.path);
+    if ticked.count() == 0 {
+        return Ok(reply::done(visit, &back, Done::Unchanged));
+    }
+    for (operation, ids) in [("addEntityScopes", &ticked.added), ("removeEntityScopes", &ticked.removed)] {
+        let ids: Vec<&String> = ids.iter().collect();
+        for ids in ids.chunks(MOST_AT_ONCE) {
             let mut arguments = Map::from_iter([("entityType".to_owned(), json!(entity.name())), ("entityId".to_owned(), json!(id))]);
             arguments.insert(target.field().to_owned(), json!(ids));
-            if let Err(refusal) = visit.get::<Value>(operation, arguments.into()).await {
-                return page(visit, Some(refusal)).await;
+            if let Err(refusal) = visit.change(operation, arguments.into()).await {
+                let said = Said { status: refusal.status, problems: refusal.sentences(visit), ..Said::default() };
+                return page(visit, here, Ticked::of(&visit.fields), said).await;
             }
         }
-        Ok(reply::done(visit, &back, Done::Assigned))
-    })
+    }
+    Ok(reply::done(visit, &back, Done::Assigned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDS: [&str; 4] = [
+        "0192f0c1-2345-7abc-8def-000000000000",
+        "0192f0c1-2345-7abc-8def-000000000001",
+        "0192f0c1-2345-7abc-8def-000000000002",
+        "0192f0c1-2345-7abc-8def-000000000003",
+    ];
+
+    fn fields(fields: &[(&str, &str)]) -> Fields {
+        fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn said(ticked: &Ticked) -> (Vec<&str>, Vec<&str>) {
+        (ticked.added.iter().map(String::as_str).collect(), ticked.removed.iter().map(String::as_str).collect())
+    }
+
+    #[test]
+    fn what_was_ticked_on_other_pages_goes_along() {
+        let [a, b, c, d] = IDS;
+        let kept = format!("{a},{b},nonsense");
+        let shown =
+            fields(&[("added", &kept), ("removed", d), ("shown", b), ("shown", c), ("was", c), ("shown", d), ("was", d), ("assigned", d)]);
+        let ticked = Ticked::of(&shown);
+        // Of what is shown, the boxes say it: one is unticked again, one taken back, one left alone.
+        assert_eq!(said(&ticked), (vec![a], vec![c]));
+        assert_eq!(said(&ticked.all(&shown, true)), (vec![a, b], vec![]));
+        assert_eq!(said(&Ticked::of(&shown).all(&shown, false)), (vec![a], vec![c, d]));
+        assert_eq!(Ticked::of(&fields(&[("added", ""), ("assigned", a)])).count(), 0);
+    }
 }

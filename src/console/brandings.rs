@@ -55,6 +55,7 @@ static BRANDING: Resource = Resource {
         ],
         elsewhere: &["showPoweredBy"],
         markdown: &[],
+        names: &[],
     },
 };
 

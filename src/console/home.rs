@@ -53,7 +53,7 @@ struct Home<'v> {
     lacking: Vec<(String, &'static str, Option<String>)>,
     /// How many more there are, and the way to all of them.
     lacking_more: Option<(String, Option<String>)>,
-    /// Languages in which titles are missing: how many, and the way to them.
+    /// Languages in which titles of a sort of thing are missing: how many, and the way to them.
     untranslated: Vec<(String, String)>,
     /// Whether there is any list here.
     has_work: bool,
@@ -101,6 +101,7 @@ struct Manual {
 /// A text, as far as its language is looked at.
 #[derive(Debug, Deserialize)]
 struct Text {
+    id: Uuid,
     language: String,
 }
 
@@ -197,21 +198,24 @@ async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, Stri
         return Ok(Vec::new());
     }
     let manuals = if visit.may(MANUALS) { seen(visit.get::<Vec<Manual>>(MANUALS, json!({})).await)? } else { None };
-    let of_manuals = manuals.into_iter().flatten().filter_map(|manual| manual.title_id);
-    let ids = steps.iter().filter_map(|step| step.display_title_ml_text_id).chain(of_manuals);
-    let ids: Vec<Uuid> = ids.collect::<BTreeSet<_>>().into_iter().take(TITLES).collect();
+    let of_manuals: BTreeSet<Uuid> = manuals.into_iter().flatten().filter_map(|manual| manual.title_id).collect();
+    let of_steps: BTreeSet<Uuid> = steps.iter().filter_map(|step| step.display_title_ml_text_id).collect();
+    let ids: Vec<Uuid> = of_steps.union(&of_manuals).copied().take(TITLES).collect();
+    let places = [("steps", visit.words.steps.steps, of_steps), ("manuals", visit.words.manuals.manuals, of_manuals)];
     let mut missing = Vec::new();
     for language in others {
         if ids.is_empty() {
             break;
         }
         let texts: Vec<Text> = visit.get(READ, json!({ "ids": ids, "language": language })).await?;
-        let count = texts.iter().filter(|text| !text.language.eq_ignore_ascii_case(language)).count();
-        if count > 0 {
-            let said = [("count", count.to_string()), ("language", own_name(language).to_owned())];
-            let said: Vec<(&str, &str)> = said.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            let way = visit.address_with("/translations", &[("language", language.as_str()), ("todo", "1")]);
-            missing.push((fill(visit.words.begin.missing_in, &said), way));
+        let lacking: Vec<Uuid> = texts.iter().filter(|text| !text.language.eq_ignore_ascii_case(language)).map(|text| text.id).collect();
+        for (of, what, titles) in &places {
+            let count = lacking.iter().filter(|id| titles.contains(id)).count();
+            if count > 0 {
+                let said = [("what", *what), ("count", &count.to_string()), ("language", own_name(language))];
+                let way = visit.address_with("/translations", &[("of", *of), ("language", language.as_str()), ("todo", "1")]);
+                missing.push((fill(visit.words.begin.missing_in, &said), way));
+            }
         }
     }
     Ok(missing)

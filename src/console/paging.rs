@@ -1,6 +1,8 @@
 //! Which part of a long list is shown, and the ways to the others.
 
 use super::visit::Visit;
+use super::words::Words;
+use crate::words::fill;
 
 /// How many rows a page of a list has.
 pub const ROWS: usize = 50;
@@ -27,13 +29,17 @@ impl Paging {
 
     /// The part of a list of so many rows that is asked for, at a path; the rest of the query is kept.
     pub fn of(visit: &Visit, path: &str, total: usize) -> Self {
-        let offset = Self::offset(visit).min(total.saturating_sub(1) / ROWS * ROWS);
-        let way = |from: usize| {
+        Self::at(Self::offset(visit), total, |from| {
             let from = from.to_string();
             let others = visit.query.iter().filter(|(name, _)| name != "from" && name != "done");
             let query: Vec<(&str, &str)> = others.map(|(name, value)| (name.as_str(), value.as_str())).chain([("from", &*from)]).collect();
             visit.address_with(path, &query)
-        };
+        })
+    }
+
+    /// The part that begins so far into a list of so many rows, and the way to another one.
+    pub fn at(offset: usize, total: usize, way: impl Fn(usize) -> String) -> Self {
+        let offset = offset.min(total.saturating_sub(1) / ROWS * ROWS);
         let last = (offset + ROWS).min(total);
         Self {
             total,
@@ -49,6 +55,17 @@ impl Paging {
         rows.truncate(self.last);
         rows.drain(..self.first.saturating_sub(1).min(rows.len()));
         rows
+    }
+
+    /// Which rows they are, in words.
+    pub fn said(&self, words: &Words) -> String {
+        let [first, last, total] = [self.first, self.last, self.total].map(|number| number.to_string());
+        fill(words.frame.rows, &[("first", &first), ("last", &last), ("total", &total)])
+    }
+
+    /// Where the part before begins.
+    pub const fn begins_before(&self) -> usize {
+        self.first.saturating_sub(1 + ROWS)
     }
 
     /// Whether it takes several pages.

@@ -83,6 +83,7 @@ static PORTAL: Resource = Resource {
         ],
         elsewhere: &[],
         markdown: &[],
+        names: &[],
     },
 };
 

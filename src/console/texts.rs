@@ -49,6 +49,18 @@ pub async fn write(visit: &Visit, id: &str, language: &str, text: &str) -> Resul
     visit.change("setTranslationEntry", json!({ "id": id, "language": language, "text": text })).await.map(drop)
 }
 
+/// A text in a field of a thing.
+#[derive(Deserialize)]
+pub struct Shown {
+    pub id: Uuid,
+    pub field: String,
+}
+
+/// The texts of a source table that a thing shows.
+pub async fn shown_by(visit: &Visit, table: &str, thing: Uuid) -> Result<Vec<Shown>, Refusal> {
+    visit.get("listShownTexts", json!({ "sourceTable": table, "thingId": thing, "limit": MOST })).await
+}
+
 /// Languages that a text is shown in beside each other, and letters of each.
 const LANGUAGES: usize = 12;
 const LETTERS: usize = 160;

@@ -187,8 +187,8 @@ impl Visit {
         self.ask_patiently(operation, &arguments, None).await
     }
 
-    /// Waits where the limit of requests has a form of many changes wait a moment.
-    async fn ask_patiently<T: DeserializeOwned>(&self, operation: &str, arguments: &Value, key: Option<&str>) -> Result<T, Refusal> {
+    /// Waits where the limit of requests has a form that takes many of them wait a moment.
+    pub async fn ask_patiently<T: DeserializeOwned>(&self, operation: &str, arguments: &Value, key: Option<&str>) -> Result<T, Refusal> {
         let mut waits = 0;
         loop {
             match self.ask_once(operation, arguments.clone(), key).await {

@@ -48,6 +48,9 @@ store::statements! {
 struct ListShownTexts {
     /// What sort of thing shows them.
     source_table: SourceTable,
+    /// Id of the thing that shows them. Left out: whatever shows some; one that shows none, or is not to be seen, has an empty list.
+    #[serde(default)]
+    thing_id: Option<Uuid>,
     /// Language to read them in, as a BCP 47 tag. Left out: English.
     #[serde(default)]
     language: Option<Language>,
@@ -91,14 +94,15 @@ pub(super) fn operations() -> Vec<Operation> {
 fn list(context: &mut Context<'_, '_>, input: ListShownTexts, page: Page) -> Result<Listing<ShownText>> {
     let language = input.language.and_then(|tag| format::language(&tag)).unwrap_or_else(|| ENGLISH.into());
     let (source, is_any) = (input.source_table, input.is_unfinished != Some(true));
-    let is_whole = !context.reach().is_limited();
-    let things: Vec<Uuid> = if is_whole {
-        Vec::new()
-    } else {
-        let rows = context.rows(&THINGS, values![source.as_ref()])?;
-        let things = rows.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
-        uses::visible(context, source, things)?.into_iter().collect()
-    };
+    let is_limited = context.reach().is_limited();
+    let is_whole = !is_limited && input.thing_id.is_none();
+    let mut things: Vec<Uuid> = input.thing_id.into_iter().collect();
+    if is_limited {
+        if input.thing_id.is_none() {
+            things = context.rows(&THINGS, values![source.as_ref()])?.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
+        }
+        things = uses::visible(context, source, things)?.into_iter().collect();
+    }
     let total = context.row(&COUNT, values![source.as_ref(), is_whole, things.clone(), is_any, language.as_str()])?;
     let params = values![source.as_ref(), is_whole, things, is_any, language.as_str(), page.limit, page.offset];
     let read = |row: &Row| -> Result<(Uuid, Uuid, String)> { Ok((row.get(0)?, row.get(1)?, row.get(2)?)) };

@@ -33,7 +33,8 @@ all("[data-colour]").forEach(text => {
   picker.setAttribute("aria-label", text.dataset.colour);
   picker.disabled = text.disabled;
   const follow = () => {
-    const value = whole(text.value);
+    // What is not set is white.
+    const value = whole(text.value || "#ffffff");
     if (/^#[0-9a-f]{6}$/i.test(value)) picker.value = value;
   };
   follow();

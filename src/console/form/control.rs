@@ -6,7 +6,7 @@ use askama::Template;
 use engine::access::Permission;
 use uuid::Uuid;
 
-use super::fill::{here, is_plain_switch, rows};
+use super::fill::{here, is_plain_switch, others_of, rows};
 use super::spec::{Kind, Spec};
 use crate::console::labels;
 use crate::console::screens::way;
@@ -19,6 +19,8 @@ use crate::words::fill as fill_in;
 const BLANK_ROWS: usize = 2;
 /// Lines that a long text is shown with.
 const LINES: usize = 5;
+/// Lines beside what can be ticked.
+const FEW_LINES: usize = 2;
 
 /// A form as it is shown.
 pub struct FormView {
@@ -99,6 +101,12 @@ pub enum Input {
         options: Vec<Choice>,
         set: Option<bool>,
     },
+    /// Known texts to tick, and lines for others.
+    Names {
+        options: Vec<Choice>,
+        lines: usize,
+        others: String,
+    },
     Colour {
         value: String,
     },
@@ -169,14 +177,23 @@ impl Showing<'_> {
             Kind::Text(_) => add(words.forms.text_in_english.into()),
             _ => {}
         }
-        if !spec.is_readable && !matches!(spec.kind, Kind::Switch | Kind::Choice(_) | Kind::Object(_)) {
+        if !spec.is_readable {
             add(words.forms.write_only.into());
+            match spec.kind {
+                // One of these to choose is to leave it as it is.
+                Kind::Switch | Kind::Choice(_) | Kind::Reference(_) => {}
+                Kind::Names(_) | Kind::Object(_) | Kind::Choices(_) | Kind::References(_) => add(words.forms.kept_unchosen.into()),
+                _ => add(words.forms.kept_empty.into()),
+            }
+            if spec.is_nullable {
+                add(fill_in(words.forms.to_clear, &[("clear", words.forms.clear)]));
+            }
         }
         if let Some(permission) = lacks {
             add(fill_in(words.forms.needs_permission, &[("permission", words.access.permission(permission.as_ref()))]));
         }
-        let has_box =
-            matches!(spec.kind, Kind::Switch) && is_plain_switch(spec) || matches!(spec.kind, Kind::Choices(_) | Kind::References(_));
+        let has_box = matches!(spec.kind, Kind::Switch) && is_plain_switch(spec)
+            || matches!(spec.kind, Kind::Choices(_) | Kind::References(_) | Kind::Names(_));
         let text = self.texts.get(name).and_then(|id| Some((way(self.visit, "/translations/{id}", id)?, words.forms.other_languages)));
         Control {
             name: name.to_owned(),
@@ -232,6 +249,16 @@ impl Showing<'_> {
                 self.many(spec, name, values.iter().map(|value| (value.clone(), labels::choice(language, value))).collect())
             }
             Kind::References(list) => self.many(spec, name, self.listed.get(list).cloned().unwrap_or_default()),
+            Kind::Names(known) => {
+                let is_ticked = |known: &str| self.fields.iter().any(|(field, value)| field == name && value == known);
+                let option = |known: &&str| Choice {
+                    value: (*known).to_owned(),
+                    label: labels::asked(language, known),
+                    is_chosen: is_ticked(known),
+                };
+                let others = first(self.fields, &others_of(name)).unwrap_or_default().to_owned();
+                Input::Names { options: known.iter().map(option).collect(), lines: FEW_LINES, others }
+            }
             Kind::Colour => Input::Colour { value: value() },
             Kind::Date => Input::Date { value: value() },
             Kind::Object(specs) => Input::Group { controls: below(specs, name) },

@@ -136,7 +136,25 @@ fn shown_specs(visit: &Visit, resource: &Resource, base: &Map<String, Value>) ->
     let (update, read) = (operation(visit, resource.update)?, operation(visit, resource.read)?);
     let all = specs(update, Some(read));
     let of_form = all.iter().filter(|spec| spec.kind != Kind::Other && !resource.layout.elsewhere.contains(&spec.name.as_str()));
-    Ok(of_form.filter(|spec| is_shown(spec, &all, base, 3)).cloned().collect())
+    Ok(of_form.filter(|spec| is_shown(spec, &all, base, 3)).map(|spec| laid_out(spec.clone(), resource.layout, base)).collect())
+}
+
+/// A field as the form has it.
+fn laid_out(mut spec: Spec, layout: &Layout, base: &Map<String, Value>) -> Spec {
+    match &spec.kind {
+        // Where a text that the read does not tell was found out, it is there as any other.
+        Kind::Text(_) => spec.is_readable |= base.contains_key(&spec.name),
+        Kind::Lines => spec.kind = layout.names_in(&spec.name).map_or(Kind::Lines, Kind::Names),
+        _ => {}
+    }
+    spec
+}
+
+/// The fields whose texts the read of a thing does not tell.
+pub fn untold_texts(visit: &Visit, resource: &Resource) -> Result<Vec<String>, Refusal> {
+    let (update, read) = (operation(visit, resource.update)?, operation(visit, resource.read)?);
+    let all = specs(update, Some(read));
+    Ok(all.iter().filter(|spec| matches!(spec.kind, Kind::Text(_)) && !spec.is_readable).map(|spec| spec.name.clone()).collect())
 }
 
 /// The values that a form is made of: of the fields it has, with the texts that are linked. Of a text that the member may not read it has

@@ -5,6 +5,7 @@
 //! | a text, a number, a choice | its own, once |
 //! | a switch | its own where it is on, and always `….here` |
 //! | several choices | its own for each, always `….here`, and `….set` (`yes`, `no`) where there may be none at all |
+//! | a list of texts of which some are known | its own for each of those, always `….here`, and `….others`, once, for the others |
 //! | an object | those of its fields, below it: `a.b` |
 //! | a list of objects | those of each, by its number: `a.0.b` |
 //!
@@ -44,6 +45,13 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
         Kind::Lines => {
             let lines: Vec<String> = value.and_then(Value::as_array).into_iter().flatten().map(|item| text(Some(item))).collect();
             push(name.into(), lines.join("\n"));
+        }
+        Kind::Names(known) => {
+            push(here(name), "1".into());
+            let items = value.and_then(Value::as_array).into_iter().flatten().map(|item| text(Some(item)));
+            let (ticked, others): (Vec<String>, Vec<String>) = items.partition(|item| known.contains(&item.as_str()));
+            ticked.into_iter().for_each(|item| push(name.into(), item));
+            push(others_of(name), others.join("\n"));
         }
         Kind::Pairs => {
             let pairs = value.and_then(Value::as_object).into_iter().flatten();
@@ -97,15 +105,22 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
             is_said.then(|| if is_set { json!(all) } else { Value::Null })
         }
         Kind::Lines => sent.and_then(|sent| {
-            let lines: Vec<&str> = sent.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let lines: Vec<&str> = lines(sent).collect();
             if lines.is_empty() { nothing(spec, || json!([])) } else { Some(json!(lines)) }
         }),
+        Kind::Names(_) if !is_here(name, fields) => None,
+        Kind::Names(known) => {
+            let typed: Vec<&str> = lines(first(fields, &others_of(name)).unwrap_or_default()).collect();
+            let is_ticked = |item: &&str| fields.iter().any(|(field, value)| field == name && value == item);
+            let ticked = known.iter().copied().filter(|item| is_ticked(item) || typed.contains(item));
+            let all: Vec<&str> = ticked.chain(typed.iter().copied().filter(|line| !known.contains(line))).collect();
+            if all.is_empty() { nothing(spec, || json!([])) } else { Some(json!(all)) }
+        }
         Kind::Pairs => sent.and_then(|sent| {
-            let lines = sent.lines().map(str::trim).filter(|line| !line.is_empty());
             let pair = |line: &str| {
                 line.split_once('=').map_or((line.to_owned(), Value::Null), |(name, text)| (name.trim().into(), json!(text.trim())))
             };
-            let pairs: Map<String, Value> = lines.map(pair).collect();
+            let pairs: Map<String, Value> = lines(sent).map(pair).collect();
             if pairs.is_empty() { nothing(spec, || json!({})) } else { Some(pairs.into()) }
         }),
         Kind::Object(specs) => {
@@ -143,6 +158,15 @@ pub fn is_plain_switch(spec: &Spec) -> bool {
 /// By which a form says that it has a field of which an untouched one sends nothing.
 pub fn here(name: &str) -> String {
     format!("{name}.here")
+}
+
+/// The field of the texts of a list that are not among the known ones.
+pub fn others_of(name: &str) -> String {
+    format!("{name}.others")
+}
+
+fn lines(sent: &str) -> impl Iterator<Item = &str> {
+    sent.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 fn is_here(name: &str, fields: &Fields) -> bool {
@@ -212,6 +236,9 @@ mod tests {
             (Kind::Choices(vec!["a".into(), "b".into()]), true, json!(["b"])),
             (Kind::Lines, false, json!(["a b", "c"])),
             (Kind::Lines, true, json!(null)),
+            (Kind::Names(&["a", "b"]), true, json!(["a", "b", "c d"])),
+            (Kind::Names(&["a", "b"]), false, json!([])),
+            (Kind::Names(&["a", "b"]), true, json!(null)),
             (Kind::Pairs, true, json!({ "a": "b = c" })),
             (windows(), false, json!([{ "field": "2026-01-01" }])),
             (windows(), false, json!([])),
@@ -222,13 +249,22 @@ mod tests {
 
     #[test]
     fn what_cannot_be_shown_is_left_alone_or_cleared() {
-        for kind in [Kind::Line("text"), Kind::Area, Kind::Number, Kind::Switch, Kind::Choice(vec!["a".into()]), Kind::Lines, Kind::Pairs] {
+        let choice = Kind::Choice(vec!["a".into()]);
+        for kind in [Kind::Line("text"), Kind::Area, Kind::Number, Kind::Switch, choice, Kind::Lines, Kind::Names(&["a"]), Kind::Pairs] {
             let spec = spec(kind, true, false);
             assert_eq!(again(&spec, &json!(null)), None, "{spec:?}");
             assert_eq!(read(&spec, "field", &vec![("field.clear".into(), "1".into())]), Some(json!(null)));
         }
         let switch = spec(Kind::Switch, false, false);
         assert_eq!(read(&switch, "field", &vec![("field".into(), "false".into())]), Some(json!(false)));
+    }
+
+    #[test]
+    fn known_names_are_ticked_and_others_typed() {
+        let spec = spec(Kind::Names(&["a", "b", "c"]), true, false);
+        let sent = [("field.here", "1"), ("field", "c"), ("field", "a"), ("field.others", " d e \n\nb\n")];
+        let sent: Fields = sent.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        assert_eq!(read(&spec, "field", &sent), Some(json!(["a", "b", "c", "d e"])));
     }
 
     #[test]
@@ -258,7 +294,7 @@ mod tests {
         #[test]
         fn whatever_is_sent_is_read(fields in prop::collection::vec(("field(\\.[a-z0-9]{1,5}){0,2}", ".{0,12}"), 0..8)) {
             let rows = Kind::Objects(vec![spec(Kind::Number, false, true)]);
-            for kind in [Kind::Number, Kind::Switch, Kind::Lines, Kind::Pairs, Kind::Choices(Vec::new()), rows] {
+            for kind in [Kind::Number, Kind::Switch, Kind::Lines, Kind::Names(&["a"]), Kind::Pairs, Kind::Choices(Vec::new()), rows] {
                 read(&spec(kind, true, true), "field", &fields);
             }
         }

@@ -1,6 +1,6 @@
 //! What stands beside what in a form. A field that nobody has placed comes after all others, so that a new one is there at once.
 
-use super::spec::Spec;
+use super::spec::{Kind, Spec};
 use crate::console::words::Words;
 
 /// How the form of a resource is laid out.
@@ -12,6 +12,8 @@ pub struct Layout {
     pub elsewhere: &'static [&'static str],
     /// Texts in Markdown, which are shown as they will look.
     pub markdown: &'static [&'static str],
+    /// Lists of texts, and the texts in each that have a meaning of their own.
+    pub names: &'static [(&'static str, &'static [&'static str])],
 }
 
 /// Fields that belong together.
@@ -32,10 +34,50 @@ impl Layout {
         sections
     }
 
+    /// The texts that have a meaning of their own in a list of texts.
+    pub fn names_in(&self, field: &str) -> Option<&'static [&'static str]> {
+        self.names.iter().find(|(name, _)| *name == field).map(|(_, names)| *names)
+    }
+
     /// What is asked for when a thing is made.
     pub fn of_new<'s>(&self, specs: &'s [Spec]) -> Vec<&'s Spec> {
         let asked = self.create.iter().filter_map(|name| specs.iter().find(|spec| spec.name == *name));
         let others = specs.iter().filter(|spec| spec.is_required && !self.create.contains(&spec.name.as_str()));
         others.chain(asked).collect()
+    }
+}
+
+/// Fields in lines, as these name them. What no line names has one of its own after them; what a field is made of follows the same order.
+pub fn in_lines(mut specs: Vec<Spec>, lines: &[&[&str]]) -> Vec<Vec<Spec>> {
+    let mut take = |name: &&str| specs.iter().position(|spec| spec.name == **name).map(|place| specs.remove(place));
+    let mut arranged: Vec<Vec<Spec>> = lines.iter().map(|line| line.iter().filter_map(&mut take).collect()).collect();
+    arranged.extend(specs.into_iter().map(|spec| vec![spec]));
+    arranged.retain(|line| !line.is_empty());
+    for spec in arranged.iter_mut().flatten() {
+        if let Kind::Object(parts) | Kind::Objects(parts) = &mut spec.kind {
+            *parts = in_lines(std::mem::take(parts), lines).into_iter().flatten().collect();
+        }
+    }
+    arranged
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::console::form::of_object;
+
+    #[test]
+    fn lines_are_in_their_order_and_what_none_names_comes_last() {
+        let number = json!({ "type": "integer" });
+        let season = json!({ "type": "object", "properties": { "a": number, "z": number } });
+        let seasons = json!({ "type": "array", "items": season });
+        let schema = json!({ "properties": { "a": number, "b": seasons, "new": number, "y": number, "z": number } });
+        let lines = in_lines(of_object(&schema, None), &[&["z", "a"], &["nothing"], &["b"]]);
+        let names = |specs: &[Spec]| specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>();
+        assert_eq!(lines.iter().map(|line| names(line)).collect::<Vec<_>>(), [vec!["z", "a"], vec!["b"], vec!["new"], vec!["y"]]);
+        let Kind::Objects(parts) = &lines[1][0].kind else { panic!("{lines:?}") };
+        assert_eq!(names(parts), ["z", "a"]);
     }
 }

@@ -11,8 +11,8 @@ mod said;
 mod spec;
 
 pub use control::{Control, FormView, Showing};
-pub use editing::{Outcome, Reading, Resource, Stored, create_form, created, edit_form, new_text, saved, typed};
+pub use editing::{Outcome, Reading, Resource, Stored, create_form, created, edit_form, new_text, saved, typed, untold_texts};
 pub use fill::{fill, read};
-pub use layout::{Layout, Section};
+pub use layout::{Layout, Section, in_lines};
 pub use said::brief;
 pub use spec::{Kind, Spec, of_object, specs};

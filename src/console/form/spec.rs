@@ -46,6 +46,8 @@ pub enum Kind {
     Choices(Vec<String>),
     /// A list of texts, one a line.
     Lines,
+    /// A list of texts, of which these are known.
+    Names(&'static [&'static str]),
     /// Texts by names, one a line.
     Pairs,
     Colour,

@@ -2,10 +2,11 @@
 
 use super::Label;
 
-/// A line a field: its name; what it is called in English, Spanish and French; what it is for in Spanish and French.
+/// A line a field: its name; what it is called in English, Spanish and French; what it is for in Spanish and French, and before that in
+/// English where the schema says it in names of the interface.
 macro_rules! fields {
-    ($($name:ident: $english:literal, $spanish:literal, $french:literal; $about_spanish:literal, $about_french:literal;)*) => {
-        &[$(Label { name: stringify!($name), called: [$english, $spanish, $french], about: [$about_spanish, $about_french] },)*]
+    ($($name:ident: $english:literal, $spanish:literal, $french:literal; $($about:literal),+;)*) => {
+        &[$(Label { name: stringify!($name), called: [$english, $spanish, $french], about: &[$($about),+] },)*]
     };
 }
 
@@ -22,7 +23,7 @@ pub(super) static FIELDS: &[Label] = fields! {
     supportNotes: "", "Notas de atención", "Notes d’assistance"; "Lo que leen los huéspedes sobre la ayuda, por ejemplo el horario.", "Ce que lisent les voyageurs sur l’assistance, par exemple les horaires.";
     communicationMethod: "Contact button opens", "El botón de contacto abre", "Le bouton de contact ouvre"; "Necesita el número correspondiente.", "Nécessite le numéro correspondant.";
     isPrecheckinEnabled: "Pre-check-in", "Registro previo", "Préenregistrement"; "Si se pide a los huéspedes que se registren antes de llegar.", "Si les voyageurs sont invités à s’enregistrer avant leur arrivée.";
-    isPrecheckOrderAutomatic: "Automatic order of steps", "Orden automático de los pasos", "Ordre automatique des étapes"; "Los pasos siguen el orden fijo de sus tipos; si no, el que usted les dé.", "Les étapes suivent l’ordre fixe de leurs types ; sinon, celui que vous leur donnez.";
+    isPrecheckOrderAutomatic: "Automatic order of steps", "Orden automático de los pasos", "Ordre automatique des étapes"; "Steps follow the fixed order of their types; otherwise the one that you give them.", "Los pasos siguen el orden fijo de sus tipos; si no, el que usted les dé.", "Les étapes suivent l’ordre fixe de leurs types ; sinon, celui que vous leur donnez.";
     isManualReviewEnabled: "Review by the team", "Revisión por el equipo", "Vérification par l’équipe"; "Lo enviado espera a que el equipo lo apruebe; si no, se aprueba al momento.", "Ce qui est envoyé attend l’approbation de l’équipe ; sinon, c’est approuvé aussitôt.";
     isTicketingEnabled: "Issue reports", "Avisos de incidencias", "Signalements"; "Si los huéspedes pueden avisar de incidencias.", "Si les voyageurs peuvent signaler des problèmes.";
     isChatEnabled: "Messages to the host", "Mensajes al anfitrión", "Messages à l’hôte"; "Si los huéspedes pueden escribirle.", "Si les voyageurs peuvent vous écrire.";
@@ -50,7 +51,7 @@ pub(super) static FIELDS: &[Label] = fields! {
     facebookUrl: "Facebook", "Facebook", "Facebook"; "", "";
     linkedinUrl: "LinkedIn", "LinkedIn", "LinkedIn"; "", "";
     instagramUrl: "Instagram", "Instagram", "Instagram"; "", "";
-    customUrlId: "Domain", "Dominio", "Domaine"; "Sin definir: el de siempre.", "Non défini : celui par défaut.";
+    customUrlId: "Domain", "Dominio", "Domaine"; "Not set: the usual one.", "Sin definir: el de siempre.", "Non défini : celui par défaut.";
     calloutMessage: "Callout", "Mensaje destacado", "Message mis en avant"; "En inglés; se traduce después.", "En anglais ; traduit ensuite.";
     calloutMessageId: "Callout", "Mensaje destacado", "Message mis en avant"; "Lo que los huéspedes leen primero.", "Ce que les voyageurs lisent en premier.";
     // Steps.
@@ -63,13 +64,13 @@ pub(super) static FIELDS: &[Label] = fields! {
     sortOrder: "Position", "Posición", "Position"; "Vacío: al final.", "Vide : à la fin.";
     feeProductIds: "Fees", "Tasas", "Frais"; "Lo que se paga en este paso.", "Ce qui est payé à cette étape.";
     feesPaymentAccountId: "Payment account for the fees", "Cuenta de pago de las tasas", "Compte de paiement des frais"; "Sin definir: la cuenta predeterminada.", "Non défini : le compte par défaut.";
-    minLos: "Shortest stay", "Estancia mínima", "Séjour le plus court"; "En noches; 0: ninguna.", "En nuits ; 0 : aucun.";
-    maxLos: "Longest stay", "Estancia máxima", "Séjour le plus long"; "En noches; 1000: ninguna.", "En nuits ; 1000 : aucun.";
+    minLos: "Shortest stay", "Estancia mínima", "Séjour le plus court"; "In nights; 0: none.", "En noches; 0: ninguna.", "En nuits ; 0 : aucun.";
+    maxLos: "Longest stay", "Estancia máxima", "Séjour le plus long"; "In nights; 1000: none.", "En noches; 1000: ninguna.", "En nuits ; 1000 : aucun.";
     leadTimeMinDays: "Booked at least so many days ahead", "Reservado al menos con tantos días", "Réservé au moins tant de jours avant"; "Días entre la reserva y la llegada.", "Jours entre la réservation et l’arrivée.";
     leadTimeMaxDays: "Booked at most so many days ahead", "Reservado como máximo con tantos días", "Réservé au plus tant de jours avant"; "Días entre la reserva y la llegada.", "Jours entre la réservation et l’arrivée.";
-    inclusionType: "Booking channels", "Canales de reserva", "Canaux de réservation"; "Si los canales deciden quién recibe el paso.", "Si les canaux décident qui reçoit l’étape.";
-    excludedSources: "All channels but these", "Todos los canales menos estos", "Tous les canaux sauf ceux-ci"; "Por ejemplo, direct.", "Par exemple, direct.";
-    includedSourcesReturning: "Only these channels", "Solo estos canales", "Seulement ces canaux"; "Por ejemplo, direct.", "Par exemple, direct.";
+    inclusionType: "Booking channels", "Canales de reserva", "Canaux de réservation"; "Whether booking channels decide who gets the step.", "Si los canales deciden quién recibe el paso.", "Si les canaux décident qui reçoit l’étape.";
+    excludedSources: "All channels but these", "Todos los canales menos estos", "Tous les canaux sauf ceux-ci"; "For example, direct.", "Por ejemplo, direct.", "Par exemple, direct.";
+    includedSourcesReturning: "Only these channels", "Solo estos canales", "Seulement ces canaux"; "For example, direct.", "Por ejemplo, direct.", "Par exemple, direct.";
     isReturningGuestExcluded: "Not for returning guests", "No para huéspedes que vuelven", "Pas pour les voyageurs déjà venus"; "Quien ya se alojó no recibe el paso.", "Qui est déjà venu ne reçoit pas l’étape.";
     isAlwaysShown: "For every guest", "Para todos los huéspedes", "Pour tous les voyageurs"; "Sin tener en cuenta las demás reglas; tiene que estar asignado.", "Sans tenir compte des autres règles ; elle doit être affectée.";
     damageWaiverDepositAmountCents: "Deposit with the waiver, in cents", "Fianza con la exención, en céntimos", "Caution avec l’exonération, en centimes"; "", "";
@@ -103,7 +104,7 @@ pub(super) static FIELDS: &[Label] = fields! {
     document_unreadable: "Document cannot be read", "Documento ilegible", "Document illisible"; "", "";
     face_mismatch: "Face does not match", "La cara no coincide", "Le visage ne correspond pas"; "", "";
     guest_is_local: "Guest lives there", "El huésped vive allí", "Le voyageur habite sur place"; "", "";
-    guest_underage: "Guest is too young", "Huésped menor de edad", "Voyageur trop jeune"; "", "";
+    guest_underage: "Guest is too young", "Huésped menor de edad", "Voyageur trop jeune"; "The guest is younger than the minimum age.", "El huésped no llega a la edad mínima.", "Le voyageur n’a pas l’âge minimal.";
     name_mismatch: "Name does not match", "El nombre no coincide", "Le nom ne correspond pas"; "", "";
     name_unavailable: "No name to compare", "No hay nombre que comparar", "Pas de nom à comparer"; "", "";
     name_unconfirmed: "Name not confirmed", "Nombre sin confirmar", "Nom non confirmé"; "", "";
@@ -111,10 +112,10 @@ pub(super) static FIELDS: &[Label] = fields! {
     retake_limit: "No more tries", "Sin más intentos", "Plus d’essais"; "", "";
     selfie_spoof: "Picture is not live", "La foto no es en vivo", "La photo n’est pas prise sur le vif"; "", "";
     verification_unavailable: "Could not be verified", "No se pudo verificar", "Vérification impossible"; "", "";
-    minimumGuestAge: "Minimum age", "Edad mínima", "Âge minimal"; "En años.", "En années.";
+    minimumGuestAge: "Minimum age", "Edad mínima", "Âge minimal"; "In years.", "En años.", "En années.";
     backgroundCheckAccountId: "Background-check account", "Cuenta de verificación", "Compte de vérification"; "Un paso activo la necesita.", "Une étape active en a besoin.";
-    requiredGuestFields: "What to ask of each guest", "Qué pedir a cada huésped", "Que demander à chaque voyageur"; "Por ejemplo, firstName, birthDate, documentNumber.", "Par exemple, firstName, birthDate, documentNumber.";
-    requiredDocumentTypes: "Documents to upload", "Documentos que subir", "Documents à envoyer"; "Con nombres propios.", "Avec vos propres noms.";
+    requiredGuestFields: "What to ask of each guest", "Qué pedir a cada huésped", "Que demander à chaque voyageur"; "With none in particular, the usual is asked.", "Si no se pide nada en concreto, se pregunta lo habitual.", "Sans rien de particulier, on demande l’habituel.";
+    requiredDocumentTypes: "Documents to upload", "Documentos que subir", "Documents à envoyer"; "With none in particular, guests choose what to upload.", "Si no se pide ninguno en concreto, el huésped elige qué subir.", "Sans rien de particulier, le voyageur choisit quoi envoyer.";
     authorityProvider: "Provider that reports", "Proveedor que comunica", "Prestataire qui déclare"; "", "";
     isAuthorityProviderPropertyInfoEmailEnabled: "Provider mails the lead guest", "El proveedor escribe al huésped", "Le prestataire écrit au voyageur"; "Solo un proveedor lo hace.", "Un seul prestataire le fait.";
     // Manuals.
@@ -123,29 +124,29 @@ pub(super) static FIELDS: &[Label] = fields! {
     description: "Text", "Texto", "Texte"; "En inglés y Markdown; se traduce después.", "En anglais et Markdown ; traduit ensuite.";
     descriptionId: "Text", "Texto", "Texte"; "En Markdown.", "En Markdown.";
     manualCategoryId: "Category", "Categoría", "Catégorie"; "El título bajo el que se encuentra.", "La rubrique où il se trouve.";
-    displayMode: "What is shown", "Qué se muestra", "Ce qui est affiché"; "", "";
-    customFieldId: "Custom field", "Campo propio", "Champ personnalisé"; "Su valor en cada alojamiento.", "Sa valeur dans chaque logement.";
+    displayMode: "What is shown", "Qué se muestra", "Ce qui est affiché"; "What guests see below the title.", "Lo que ven los huéspedes bajo el título.", "Ce que voient les voyageurs sous le titre.";
+    customFieldId: "Custom field", "Campo propio", "Champ personnalisé"; "Its value in each flat.", "Su valor en cada alojamiento.", "Sa valeur dans chaque logement.";
     videoUrl: "Video address", "Dirección del vídeo", "Adresse de la vidéo"; "", "";
     internalDescription: "Note for the team", "Nota para el equipo", "Note pour l’équipe"; "Los huéspedes nunca la ven.", "Les voyageurs ne la voient jamais.";
     imageId: "Image record", "Registro de imagen", "Fiche d’image"; "", "";
     imageUrl: "Image address", "Dirección de la imagen", "Adresse de l’image"; "Quita el icono.", "Retire l’icône.";
-    iconName: "Icon", "Icono", "Icône"; "Por su nombre en inglés; quita la imagen.", "Par son nom anglais ; retire l’image.";
+    iconName: "Icon", "Icono", "Icône"; "By its English name; takes the image away.", "Por su nombre en inglés; quita la imagen.", "Par son nom anglais ; retire l’image.";
     visibilityRules: "Rules", "Reglas", "Règles"; "", "";
     propertyId: "Flat", "Alojamiento", "Logement"; "", "";
-    startDateRelativeType: "Start counts from", "El inicio cuenta desde", "Le début compte depuis"; "", "";
-    daysBefore: "So many", "Cuántos", "Combien"; "", "";
-    daysBeforeTimeUnit: "Unit", "Unidad", "Unité"; "", "";
-    endDateRelativeType: "End counts from", "El final cuenta desde", "La fin compte depuis"; "", "";
-    daysAfter: "So many", "Cuántos", "Combien"; "", "";
-    daysAfterTimeUnit: "Unit", "Unidad", "Unité"; "", "";
-    seasonalWindows: "Seasons", "Temporadas", "Saisons"; "", "";
-    startDate: "From", "Desde", "Du"; "", "";
-    endDate: "Until", "Hasta", "Au"; "", "";
-    lengthOfStayFromDays: "At least so many nights", "Al menos tantas noches", "Au moins tant de nuits"; "", "";
-    lengthOfStayToDays: "At most so many nights", "Como máximo tantas noches", "Au plus tant de nuits"; "", "";
-    sourceRuleType: "Which channels", "Qué canales", "Quels canaux"; "", "";
-    includedBookingSources: "Only these", "Solo estos", "Seulement ceux-ci"; "Por ejemplo, direct.", "Par exemple, direct.";
-    excludedBookingSources: "All but these", "Todos menos estos", "Tous sauf ceux-ci"; "Por ejemplo, direct.", "Par exemple, direct.";
+    startDateRelativeType: "Start: counted from", "Inicio: contado desde", "Début : compté depuis"; "Not set: shown from the beginning.", "Sin definir: se muestra desde el principio.", "Non défini : affiché dès le début.";
+    daysBefore: "Start: how many", "Inicio: cuántos", "Début : combien"; "Empty: that moment itself.", "Vacío: ese mismo momento.", "Vide : ce moment même.";
+    daysBeforeTimeUnit: "Start: unit", "Inicio: unidad", "Début : unité"; "Not set: days.", "Sin definir: días.", "Non défini : jours.";
+    endDateRelativeType: "End: counted from", "Final: contado desde", "Fin : comptée depuis"; "Not set: shown until the end.", "Sin definir: se muestra hasta el final.", "Non défini : affiché jusqu’à la fin.";
+    daysAfter: "End: how many", "Final: cuántos", "Fin : combien"; "Empty: that moment itself.", "Vacío: ese mismo momento.", "Vide : ce moment même.";
+    daysAfterTimeUnit: "End: unit", "Final: unidad", "Fin : unité"; "Not set: days.", "Sin definir: días.", "Non défini : jours.";
+    seasonalWindows: "Seasons", "Temporadas", "Saisons"; "A night of the stay lies in one of them.", "Alguna noche de la estancia cae en una de ellas.", "Une nuit du séjour tombe dans l’une d’elles.";
+    startDate: "From", "Desde", "Du"; "The first night, included.", "La primera noche, incluida.", "La première nuit, comprise.";
+    endDate: "Until", "Hasta", "Au"; "The last night, included.", "La última noche, incluida.", "La dernière nuit, comprise.";
+    lengthOfStayFromDays: "At least so many nights", "Al menos tantas noches", "Au moins tant de nuits"; "Empty: no bound.", "Vacío: sin límite.", "Vide : sans limite.";
+    lengthOfStayToDays: "At most so many nights", "Como máximo tantas noches", "Au plus tant de nuits"; "Empty: no bound.", "Vacío: sin límite.", "Vide : sans limite.";
+    sourceRuleType: "Which channels", "Qué canales", "Quels canaux"; "Which of the two lists below counts.", "Cuál de las dos listas de abajo cuenta.", "Laquelle des deux listes ci-dessous compte.";
+    includedBookingSources: "Only these", "Solo estos", "Seulement ceux-ci"; "Counts for “Only the selected ones”. For example, direct.", "Cuenta con «Solo los elegidos». Por ejemplo, direct.", "Compte avec « Seulement ceux choisis ». Par exemple, direct.";
+    excludedBookingSources: "All but these", "Todos menos estos", "Tous sauf ceux-ci"; "Counts for “All but the selected ones”. For example, direct.", "Cuenta con «Todos menos los elegidos». Por ejemplo, direct.", "Compte avec « Tous sauf ceux choisis ». Par exemple, direct.";
     // Texts of questions.
     textMlTextId: "Question", "Pregunta", "Question"; "", "";
     nameMlTextId: "Option", "Opción", "Option"; "", "";

@@ -7,12 +7,21 @@ mod fields;
 mod values;
 
 use super::form::{Spec, brief};
+use crate::words::in_language;
 
-/// A field: what it is called in English (nothing where its name says it), Spanish and French, and what it is for in the latter two.
+/// A field: what it is called in English (nothing where its name says it), Spanish and French, and what it is for in the latter two; in
+/// all three where the schema's description is for whoever asks the interface.
 pub(super) struct Label {
     pub name: &'static str,
     pub called: [&'static str; 3],
-    pub about: [&'static str; 2],
+    pub about: &'static [&'static str],
+}
+
+impl Label {
+    /// What it is for, where that is said here.
+    fn about(&self, language: &str) -> Option<&'static str> {
+        (place(language) + self.about.len()).checked_sub(self.called.len()).and_then(|place| self.about.get(place)).copied()
+    }
 }
 
 /// What a field is called.
@@ -23,12 +32,18 @@ pub fn label(language: &str, name: &str) -> String {
 
 /// What a field is for.
 pub fn help(language: &str, spec: &Spec) -> String {
-    let own = match language {
-        "es" => find(&spec.name).map(|label| label.about[0]),
-        "fr" => find(&spec.name).map(|label| label.about[1]),
-        _ => None,
-    };
-    own.map_or_else(|| brief(&spec.description), str::to_owned)
+    hint(language, &spec.name, &spec.description)
+}
+
+fn hint(language: &str, name: &str, description: &str) -> String {
+    find(name).and_then(|label| label.about(language)).map_or_else(|| brief(description), str::to_owned)
+}
+
+/// What a name is called that a step asks guests for: as their own page calls it.
+pub fn asked(language: &str, name: &str) -> String {
+    let words = in_language(language).0;
+    let document = || words.document_types().into_iter().find(|(known, _)| *known == name).map(|(_, called)| called);
+    words.guest_field(name).or_else(document).unwrap_or(name).to_owned()
 }
 
 /// What a value to choose is called.
@@ -171,15 +186,77 @@ mod tests {
         assert!(lacking.is_empty(), "{lacking:?}");
     }
 
+    /// What a schema says of its fields, by their names.
+    fn described(schema: &Value, found: &mut BTreeSet<(String, String)>) {
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            if field["deprecated"] != true && field.get("const").is_none() {
+                found.insert((name.clone(), field["description"].as_str().unwrap_or_default().to_owned()));
+                described(field, found);
+            }
+        }
+        if schema["items"].is_object() {
+            described(&schema["items"], found);
+        }
+        for shapes in ["anyOf", "oneOf"] {
+            schema[shapes].as_array().into_iter().flatten().for_each(|shape| described(shape, found));
+        }
+    }
+
+    /// Whoever fills in a form knows nothing of the interface's names.
+    #[test]
+    fn no_hint_has_a_name_of_the_interface() {
+        /// What no form asks for, and what is a name to everybody.
+        const BESIDE: [&str; 3] = ["answer", "displayTitleLanguage", "displayTitleMlTextId"];
+        const NAMES: [&str; 2] = ["WhatsApp", "LinkedIn"];
+        let is_name = |word: &str| {
+            let letters: Vec<char> = word.chars().collect();
+            !NAMES.contains(&word) && (word.contains('_') || letters.windows(2).any(|two| two[0].is_lowercase() && two[1].is_uppercase()))
+        };
+        let mut found = BTreeSet::new();
+        for form in FORMS {
+            described(&app().operation(form).unwrap().input_schema(&mut inline_generator()), &mut found);
+        }
+        assert!(found.len() > 100);
+        for (name, description) in found.iter().filter(|(name, _)| !UNSHOWN.contains(&name.as_str()) && !BESIDE.contains(&name.as_str())) {
+            for language in ["en", "es", "fr"] {
+                let hint = hint(language, name, description);
+                let words = hint.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+                assert_eq!(words.filter(|word| is_name(word)).collect::<Vec<_>>(), [""; 0], "{name}: {hint}");
+            }
+        }
+    }
+
+    /// Fields of a form that stand beside each other are told apart.
+    #[test]
+    fn a_rule_of_a_manual_has_labels_that_differ() {
+        let schema = app().operation("updatePortalManual").unwrap().input_schema(&mut inline_generator());
+        let rules = schema.pointer("/properties/data/properties/visibilityRules/items").unwrap();
+        for shape in rules["oneOf"].as_array().or(rules["anyOf"].as_array()).unwrap() {
+            let names = || shape["properties"].as_object().unwrap().keys();
+            for language in ["en", "es", "fr"] {
+                let labels: BTreeSet<String> = names().map(|name| label(language, name)).collect();
+                assert_eq!(labels.len(), names().count(), "{labels:?}");
+            }
+        }
+    }
+
     #[test]
     fn what_is_said_is_said() {
         for label in fields::FIELDS {
             let [_, spanish, french] = label.called;
             assert!(!spanish.is_empty() && !french.is_empty(), "{} is not called anything", label.name);
+            assert!(matches!(label.about.len(), 2 | 3), "{}", label.name);
             assert!(label.about.iter().all(|text| text.is_empty() || text.ends_with('.')), "{}", label.name);
         }
         let names: BTreeSet<_> = fields::FIELDS.iter().map(|label| label.name).collect();
         assert_eq!(names.len(), fields::FIELDS.len());
+    }
+
+    #[test]
+    fn what_guests_are_asked_for_is_called_as_on_their_page() {
+        for (language, birth, passport) in [("en", "Date of birth", "Passport"), ("es", "Fecha de nacimiento", "Pasaporte")] {
+            assert_eq!([asked(language, "birthDate"), asked(language, "passport"), asked(language, "Car")], [birth, passport, "Car"]);
+        }
     }
 
     #[test]

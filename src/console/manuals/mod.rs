@@ -64,6 +64,7 @@ static MANUAL: Resource = Resource {
         ],
         elsewhere: &["visibilityRules"],
         markdown: &["descriptionId", "description"],
+        names: &[],
     },
 };
 

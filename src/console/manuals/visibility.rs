@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{MANUAL, sentence, stored};
 use crate::console::asking;
-use crate::console::form::{Control, Showing, Spec, Stored, fill, of_object, read};
+use crate::console::form::{Control, Showing, Spec, Stored, fill, in_lines, of_object, read};
 use crate::console::frame::{Done, Frame};
 use crate::console::labels;
 use crate::console::meanwhile::{Fate, fate};
@@ -19,15 +19,29 @@ use crate::console::reply;
 use crate::console::screens::Answering;
 use crate::console::visit::{Fields, Visit, first};
 
-/// The rules that there are: each by its category, with what is said of it and its fields.
-fn categories(visit: &Visit) -> Result<Vec<(String, String, Vec<Spec>)>, Refusal> {
+/// The fields of rules in the order of the sentences that they make.
+const LINES: &[&[&str]] = &[
+    &["daysBefore", "daysBeforeTimeUnit", "startDateRelativeType"],
+    &["daysAfter", "daysAfterTimeUnit", "endDateRelativeType"],
+    &["startDate", "endDate"],
+    &["lengthOfStayFromDays", "lengthOfStayToDays"],
+    &["sourceRuleType"],
+    &["includedBookingSources"],
+    &["excludedBookingSources"],
+];
+
+/// A category of rules: what it is called in the interface, what is said of it, and its fields in lines.
+type Category = (String, String, Vec<Vec<Spec>>);
+
+/// The rules that there are.
+fn categories(visit: &Visit) -> Result<Vec<Category>, Refusal> {
     let operation = asking::operation(&visit.service, MANUAL.update).ok_or_else(Refusal::broken)?;
     let schema = operation.input_schema(&mut inline_generator());
     let items = schema.pointer("/properties/data/properties/visibilityRules/items").ok_or_else(Refusal::broken)?;
     let shapes = items["oneOf"].as_array().or(items["anyOf"].as_array()).ok_or_else(Refusal::broken)?;
     let category = |shape: &Value| {
         let category = shape.pointer("/properties/ruleCategory/const")?.as_str()?.to_owned();
-        Some((category, shape["description"].as_str().unwrap_or_default().to_owned(), of_object(shape, None)))
+        Some((category, shape["description"].as_str().unwrap_or_default().to_owned(), in_lines(of_object(shape, None), LINES)))
     };
     Ok(shapes.iter().filter_map(category).collect())
 }
@@ -38,7 +52,7 @@ struct Rule {
     title: String,
     about: String,
     is_on: bool,
-    controls: Vec<Control>,
+    lines: Vec<Vec<Control>>,
     errors: Vec<String>,
     /// What somebody else has made of it meanwhile.
     theirs: Option<String>,
@@ -86,14 +100,14 @@ struct Said {
 }
 
 /// What a form says that shows these rules and that nobody touches.
-fn filled(rules: &[Value], categories: &[(String, String, Vec<Spec>)]) -> Fields {
+fn filled(rules: &[Value], categories: &[Category]) -> Fields {
     let mut fields = Fields::new();
-    for (category, _, specs) in categories {
+    for (category, _, lines) in categories {
         let rule = rules.iter().find(|rule| rule["ruleCategory"] == category.as_str());
         if rule.is_some() {
             fields.push((switch(category), "1".to_owned()));
         }
-        for spec in specs {
+        for spec in lines.iter().flatten() {
             fill(spec, rule.and_then(|rule| rule.get(&spec.name)), &format!("{category}.{}", spec.name), &mut fields);
         }
     }
@@ -101,8 +115,9 @@ fn filled(rules: &[Value], categories: &[(String, String, Vec<Spec>)]) -> Fields
 }
 
 /// What a form says of a rule: whether it is on, and its fields.
-fn rule_in(category: &str, specs: &[Spec], fields: &Fields) -> (bool, Map<String, Value>) {
-    let said = specs.iter().filter_map(|spec| Some((spec.name.clone(), read(spec, &format!("{category}.{}", spec.name), fields)?)));
+fn rule_in(category: &str, lines: &[Vec<Spec>], fields: &Fields) -> (bool, Map<String, Value>) {
+    let said = |spec: &Spec| Some((spec.name.clone(), read(spec, &format!("{category}.{}", spec.name), fields)?));
+    let said = lines.iter().flatten().filter_map(said);
     (first(fields, &switch(category)).is_some(), said.filter(|(_, value)| !value.is_null()).collect())
 }
 
@@ -139,11 +154,14 @@ fn page(visit: &Visit, stored: &Stored, fields: &Fields, opened: Opened, said: S
         is_read_only: !may_change,
         markdown: &[],
     };
-    let rule = |(category, about, specs): (String, String, Vec<Spec>)| Rule {
+    let rule = |(category, about, lines): Category| Rule {
         title: labels::choice(visit.language, &category),
         about: labels::rule(visit.language, &category).map_or(about, str::to_owned),
         is_on: first(fields, &switch(&category)).is_some(),
-        controls: specs.iter().map(|spec| showing.control(spec, &format!("{category}.{}", spec.name))).collect(),
+        lines: lines
+            .iter()
+            .map(|line| line.iter().map(|spec| showing.control(spec, &format!("{category}.{}", spec.name))).collect())
+            .collect(),
         errors: said.errors.get(&category).cloned().unwrap_or_default(),
         theirs: said.both.get(&category).cloned(),
         category,
@@ -178,11 +196,11 @@ pub fn show(visit: &Visit) -> Answering<'_> {
 }
 
 /// What was typed on the rules that are stored by now, and the other's version of those that both have changed.
-fn merged(visit: &Visit, was: &[Value], stored: &[Value], categories: &[(String, String, Vec<Spec>)]) -> (Fields, HashMap<String, String>) {
+fn merged(visit: &Visit, was: &[Value], stored: &[Value], categories: &[Category]) -> (Fields, HashMap<String, String>) {
     let (was, is) = (filled(was, categories), filled(stored, categories));
     let (mut fields, mut both) = (Fields::new(), HashMap::new());
-    for (category, _, specs) in categories {
-        let of = |fields: &Fields| rule_in(category, specs, fields);
+    for (category, _, lines) in categories {
+        let of = |fields: &Fields| rule_in(category, lines, fields);
         let is_theirs = visit.sent(&format!("choose.{category}")) == Some("theirs");
         let fate = if is_theirs { Fate::Stored } else { fate(&of(&was), &of(&is), &of(&visit.fields)) };
         let from = if fate == Fate::Stored { &is } else { &visit.fields };
@@ -211,8 +229,8 @@ pub fn save(visit: &Visit) -> Answering<'_> {
             return page(visit, &now, &fields, Opened::of(&now), Said { status: 409, theirs, both, ..Said::default() });
         }
         let (mut rules, mut chosen) = (Vec::new(), Vec::new());
-        for (category, _, specs) in categories {
-            let (is_on, mut rule) = rule_in(&category, &specs, &fields);
+        for (category, _, lines) in categories {
+            let (is_on, mut rule) = rule_in(&category, &lines, &fields);
             if !is_on {
                 continue;
             }

@@ -17,7 +17,7 @@ use self::sentence::{Counts, Rules};
 use super::asking;
 use super::assign::{Entity, Use};
 use super::audit::Changed;
-use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved};
+use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved, untold_texts};
 use super::frame::{Done, Frame};
 use super::labels;
 use super::paging::Paging;
@@ -25,7 +25,7 @@ use super::portals;
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
-use super::texts::{Spoken, texts};
+use super::texts::{Spoken, shown_by, texts};
 use super::visit::Visit;
 use crate::precheck::{StepType, is_together};
 
@@ -117,6 +117,27 @@ static STEP: Resource = Resource {
         ],
         elsewhere: &["questions", "displayTitleMlTextId", "displayTitleLanguage"],
         markdown: &[],
+        names: &[
+            (
+                "requiredGuestFields",
+                &[
+                    "firstName",
+                    "lastName",
+                    "email",
+                    "phone",
+                    "birthDate",
+                    "gender",
+                    "nationality",
+                    "documentType",
+                    "documentNumber",
+                    "address",
+                    "city",
+                    "postalCode",
+                    "country",
+                ],
+            ),
+            ("requiredDocumentTypes", &["passport", "identity_card", "driving_licence", "residence_permit"]),
+        ],
     },
 };
 
@@ -373,21 +394,6 @@ struct Shown<'v> {
     spoken: Vec<Spoken>,
 }
 
-/// The text that is the title of a step, which the read of one does not tell.
-async fn title_of(visit: &Visit, stored: &Stored) -> Option<Uuid> {
-    stored.value.get("displayTitle").and_then(Value::as_str)?;
-    let rows: Vec<Titled> = visit.get("listPrecheckSteps", json!({})).await.ok()?;
-    rows.into_iter().find(|row| row.id == stored.id)?.display_title_ml_text_id
-}
-
-/// A row of the list, as far as it tells the title.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Titled {
-    id: Uuid,
-    display_title_ml_text_id: Option<Uuid>,
-}
-
 async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
     let status = form.status;
     let text = |stored: &Stored, field: &str| stored.value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -399,7 +405,8 @@ async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Re
         used = Use::of(visit, Entity::Step, stored.id).await;
         let flats = reached(visit, vec![stored.id]).await.get(&stored.id).copied();
         who = Rules::deserialize(Value::Object(stored.value.clone())).ok().map(|rules| rules.said_of(visit.words, flats));
-        let title = title_of(visit, stored).await.map(|id| (labels::label(visit.language, "displayTitle"), id));
+        let title = stored.value.get("displayTitleMlTextId").and_then(Value::as_str).and_then(|id| id.parse().ok());
+        let title = title.map(|id| (labels::label(visit.language, "displayTitle"), id));
         spoken = Spoken::all(visit, &title.into_iter().chain(form.texts.iter().cloned()).collect::<Vec<_>>()).await;
         if text(stored, "stepType") == "additional_questions" {
             let count = stored.value.get("questions").and_then(Value::as_array).map_or(0, Vec::len);
@@ -426,7 +433,14 @@ fn create(visit: &Visit) -> Answering<'_> {
 }
 
 fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
-    Box::pin(async move { visit.get::<Value>("getPrecheckStep", json!({ "id": id })).await.map(|value| Stored::of(id, value)) })
+    Box::pin(async move {
+        let mut stored = Stored::of(id, visit.get("getPrecheckStep", json!({ "id": id })).await?);
+        // Which texts it links the read tells of some alone.
+        let shown = shown_by(visit, "precheck_step_detail", id).await?;
+        let untold = untold_texts(visit, &STEP)?.into_iter().map(|field| (field, Value::Null));
+        stored.value.extend(untold.chain(shown.into_iter().map(|text| (text.field, json!(text.id)))));
+        Ok(stored)
+    })
 }
 
 fn show(visit: &Visit) -> Answering<'_> {
@@ -445,4 +459,18 @@ fn save(visit: &Visit) -> Answering<'_> {
             Outcome::Again(form) => Ok(form_page(visit, Some(&before), *form).await),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_ticked_is_called_something() {
+        for (_, names) in STEP.layout.names {
+            for language in ["en", "es", "fr"] {
+                assert!(names.iter().all(|name| labels::asked(language, name) != *name), "{names:?}");
+            }
+        }
+    }
 }

@@ -17,7 +17,7 @@ words! {
         lacking: "Steps that cannot do what they are for", "Pasos a los que les falta algo", "Étapes auxquelles il manque quelque chose";
         lacking_more: "and {count} more", "y {count} más", "et {count} de plus";
         untranslated: "Titles that are not translated", "Títulos sin traducir", "Titres non traduits";
-        missing_in: "{count} in {language}", "{count} en: {language}", "{count} en : {language}";
+        missing_in: "{what}: {count} in {language}", "{what}: {count} en {language}", "{what} : {count} en {language}";
         missing_payment_account: "No account that can be charged to", "Falta una cuenta de cobro", "Aucun compte d’encaissement";
         missing_authenticate_account: "No active account for background checks", "Falta una cuenta activa para comprobar antecedentes", "Aucun compte actif de vérification d’antécédents";
         lacks_something: "Something it needs is not set up", "Falta algo por configurar", "Il manque un réglage";

@@ -11,7 +11,11 @@ words! {
         these: "These:", "Estos:", "Ceux-ci :";
         choose: "Choose…", "Elija…", "Choisissez…";
         keep: "Leave as it is", "Dejar como está", "Laisser tel quel";
-        write_only: "What is set here cannot be shown. Leave it empty to keep it.", "Lo que hay aquí no se puede mostrar. Déjelo vacío para conservarlo.", "Ce qui est défini ici ne peut pas être affiché. Laissez vide pour le conserver.";
+        write_only: "What is set here cannot be shown.", "Lo que hay aquí no se puede mostrar.", "Ce qui est défini ici ne peut pas être affiché.";
+        kept_empty: "Left empty, it stays as it is.", "Si lo deja vacío, se queda como está.", "Laissé vide, cela reste tel quel.";
+        kept_unchosen: "Choose nothing and it stays as it is; what you choose takes its place.", "Si no elige nada, se queda como está; lo que elija lo sustituye.", "Si vous ne choisissez rien, cela reste tel quel ; ce que vous choisissez le remplace.";
+        to_clear: "To remove it, tick “{clear}”.", "Para quitarlo, marque «{clear}».", "Pour le retirer, cochez « {clear} ».";
+        others: "Others, as guests read them, one a line", "Otros, como los leen los huéspedes, uno por línea", "D’autres, comme les voyageurs les lisent, un par ligne";
         clear: "Clear it", "Borrarlo", "L’effacer";
         required: "required", "obligatorio", "obligatoire";
         one_a_line: "One a line.", "Uno por línea.", "Un par ligne.";

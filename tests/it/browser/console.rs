@@ -128,6 +128,9 @@ async fn the_script_makes_it_handier() {
         go(&format!("/brandings/{}", things.branding)).await;
         let picked = "const picker = document.querySelector('input[type=color]'); picker.value = '#112233'; picker.dispatchEvent(new Event('input')); return picker.nextElementSibling.value";
         assert_eq!(window.run(picked).await, json!("#112233"));
+        // A colour that is not set is picked from what it is, which is white.
+        let unset = "const typed = document.getElementById('f-backgroundColor'); return [typed.value, typed.previousElementSibling.value]";
+        assert_eq!(window.run(unset).await, json!(["", "#ffffff"]));
         let told = "return document.querySelector('[data-ground=primaryColor] .pill').textContent";
         assert_eq!(window.run(told).await, json!("16.1 · good"), "how well it can be read");
         // What was typed is guarded against whatever another form sends, and not against its own button.

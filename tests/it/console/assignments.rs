@@ -5,9 +5,23 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Form, marta, page, portal, read};
+use super::{Form, marta, member_with, page, portal, read};
 use crate::people::{ada, signed_in};
-use crate::support::{App, new_id, on_both};
+use crate::support::{Api, App, Org, new_id, on_both};
+
+/// So many flats of a name and a number.
+async fn flats(org: &Org<'_>, name: &str, count: usize) -> Vec<Uuid> {
+    let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
+    let record = |(number, id): (usize, &Uuid)| json!({ "kind": "property", "id": id, "data": { "name": format!("{name} {number:03}"), "timezone": "Europe/Madrid", "country": "ES" } });
+    let records: Vec<Value> = ids.iter().enumerate().map(record).collect();
+    org.sync(records.into()).await.data();
+    ids
+}
+
+/// The flats that a portal is assigned to.
+async fn assigned(api: &Api, portal: &str) -> BTreeSet<String> {
+    ids(&read(api, &format!("/entity-scopes?entityType=portal_settings&entityId={portal}")).await["propertyIds"])
+}
 
 fn ids(list: &Value) -> BTreeSet<String> {
     list.as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect()
@@ -61,6 +75,86 @@ on_both! {
         let used = page(&browser, &format!("/console/portals/{id}")).await;
         assert!(used.contains("<dt>Flats</dt><dd>2</dd>") && used.contains("<dt>Groups</dt><dd>1</dd>"), "{used}");
         assert!(!page(&browser, &path).await.contains("to=portals"));
+    }
+
+    async fn what_was_ticked_is_kept_while_searching_and_turning_pages(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flats = flats(&org, "Flat", 130).await;
+        let (id, _) = portal(&api, "Casa Azul").await;
+        let scopes = json!({ "entityType": "portal_settings", "entityId": id, "propertyIds": [flats[129]] });
+        api.post("/entity-scopes/add", scopes).await.data();
+        let browser = marta(&org).await;
+        let path = format!("/console/assignments/portals/{id}");
+        let first = page(&browser, &path).await;
+        // Nothing is ticked: a search is an address.
+        let found = Form::of(&first, &format!("{path}?")).with("query", "Flat 12").with("act", "show").send(&browser).await;
+        assert_eq!((found.status, found.header("location")), (303, Some(&*format!("{path}?to=properties&query=Flat+12"))));
+        let ticking = |page: &str, number: usize| {
+            let mut form = Form::of(page, "");
+            form.fields.push(("assigned".to_owned(), flats[number].to_string()));
+            form
+        };
+        let ticked = Form { action: format!("{path}?"), ..ticking(first.split("<main").nth(1).unwrap(), 3) };
+        let second = ticked.with("act", "from 50").refused(&browser, 200).await;
+        assert!(second.contains("51 to 100 of 130") && second.contains("Not saved yet: 1 to assign, 0 to take back."), "{second}");
+        let second = second.split("<main").nth(1).unwrap();
+        let found = ticking(second, 60).with("query", "Flat 12").with("act", "show").refused(&browser, 200).await;
+        assert!(found.contains("Flat 129") && !found.contains("Flat 060") && found.contains("value=\"Flat 12\""), "{found}");
+        let mut form = Form::of(&found, "query=Flat+12");
+        // The one that was assigned is taken back.
+        form.fields.retain(|(name, value)| name != "assigned" || *value != flats[129].to_string());
+        let back = form.with("query", "").with("act", "show").refused(&browser, 200).await;
+        assert!(back.contains("Not saved yet: 2 to assign, 1 to take back."), "{back}");
+        let again = Form::of(&back, "to=properties");
+        assert!(again.fields.contains(&("assigned".to_owned(), flats[3].to_string())), "{back}");
+        again.with("act", "save").done(&browser, "assigned").await;
+        assert_eq!(assigned(&api, &id).await, ids(&json!([flats[3], flats[60]])));
+        // All of a page at once, to be saved or not.
+        let form = Form::of(&page(&browser, &path).await, &format!("{path}?"));
+        let all = form.clone().with("act", "tick all").refused(&browser, 200).await;
+        assert!(all.contains("Not saved yet: 49 to assign, 0 to take back."), "{all}");
+        let none = Form::of(&all, &format!("{path}?")).with("act", "tick none").refused(&browser, 200).await;
+        assert!(none.contains("Not saved yet: 0 to assign, 1 to take back."), "{none}");
+        Form::of(&all, &format!("{path}?")).with("act", "save").done(&browser, "assigned").await;
+        assert_eq!(assigned(&api, &id).await.len(), 51);
+        // As many as a form can carry, and not one of them is lost.
+        let many: Vec<String> = (0..501).map(|_| new_id().to_string()).collect();
+        let refused = form.with("added", &many.join(",")).with("act", "from 50").refused(&browser, 400).await;
+        assert!(refused.contains("At most 500 changes are kept") && refused.contains("1 to 50 of 130") && refused.contains(&many[500]), "{refused}");
+    }
+
+    async fn all_that_were_found_are_assigned_at_once(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let (sea, hills) = (flats(&org, "Sea", 1_010).await, flats(&org, "Hill", 60).await);
+        let (id, _) = portal(&api, "Casa Azul").await;
+        let browser = marta(&org).await;
+        let path = format!("/console/assignments/portals/{id}");
+        let found = page(&browser, &format!("{path}?to=properties&query=Sea")).await;
+        assert!(found.contains("Assign all 1010 that were found") && found.contains("1 to 50 of 1010"), "{found}");
+        let hill = hills[0].to_string();
+        let form = Form::of(&found, "query=Sea").with("added", &hill);
+        let question = form.with("act", "ask add").refused(&browser, 200).await;
+        assert!(question.contains("This assigns all 1010 that were found") && question.contains("leaves the one that it has now"), "{question}");
+        assert!(assigned(&api, &id).await.is_empty(), "it is asked first");
+        let asked = Form::of(&question, "query=Sea");
+        // Whoever does not want it has what was ticked.
+        let stayed = asked.clone().with("act", "stay").refused(&browser, 200).await;
+        assert!(!stayed.contains("This assigns all") && Form::of(&stayed, "query=Sea").value("added") == Some(&hill), "{stayed}");
+        asked.with("act", "all add").done(&browser, "assigned").await;
+        let all: BTreeSet<String> = sea.iter().map(Uuid::to_string).chain([hill.clone()]).collect();
+        assert_eq!(assigned(&api, &id).await, all);
+        // And of what is assigned all that a name finds is taken back.
+        let only = page(&browser, &format!("{path}?to=properties&query=Sea&only=1")).await;
+        assert!(only.contains("Take back all 1010 that were found") && !only.contains("Assign all"), "{only}");
+        let question = Form::of(&only, "only=1").with("act", "ask remove").refused(&browser, 200).await;
+        Form::of(&question, "only=1").with("act", "all remove").done(&browser, "assigned").await;
+        assert_eq!(assigned(&api, &id).await, BTreeSet::from([hill]));
+        // Whoever may not change anything has neither ticks nor such buttons.
+        let reader = member_with(&org, &[engine::access::Permission::ViewProperties], None).await;
+        let shown = page(&reader, &format!("{path}?query=Sea")).await;
+        assert!(!shown.contains("name=\"act\"") && shown.contains("from=50"), "{shown}");
     }
 
     async fn what_was_ticked_stays_whatever_is_refused(app: App) {

@@ -75,6 +75,40 @@ on_both! {
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["visibilityRules"], json!([]));
     }
 
+    async fn rules_are_filled_in_as_they_are_said(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let id = api.post("/portal-manuals", json!({ "nickname": "Door code", "title": "Door code" })).await.data()["id"].as_str().unwrap().to_owned();
+        let browser = marta(&org).await;
+        let path = format!("/console/manuals/{id}/visibility");
+        let fields = [
+            "relative_date.daysBefore", "relative_date.daysBeforeTimeUnit", "relative_date.startDateRelativeType",
+            "relative_date.daysAfter", "relative_date.daysAfterTimeUnit", "relative_date.endDateRelativeType",
+            "seasonal.seasonalWindows.0.startDate", "seasonal.seasonalWindows.0.endDate",
+            "length_of_stay.lengthOfStayFromDays", "length_of_stay.lengthOfStayToDays",
+            "booking_source.sourceRuleType", "booking_source.includedBookingSources", "booking_source.excludedBookingSources",
+        ];
+        for (language, labels) in [
+            ("es", ["Inicio: cuántos", "Inicio: contado desde", "Final: cuántos", "Desde <", "Hasta <"]),
+            ("fr", ["Début : combien", "Début : compté depuis", "Fin : combien", "Du <", "Au <"]),
+            ("en", ["Start: how many", "Start: counted from", "End: how many", "From <", "Until <"]),
+        ] {
+            Form::of(&page(&browser, &path).await, "/console/language").with("language", language).send(&browser).await;
+            let shown = page(&browser, &path).await;
+            let places: Vec<usize> = fields.iter().map(|field| shown.find(&format!(" name=\"{field}\"")).unwrap_or_else(|| panic!("{field}: {shown}"))).collect();
+            assert!(places.is_sorted(), "{places:?}");
+            let places: Vec<usize> = labels.iter().map(|label| shown.find(&format!("\">{label}")).unwrap_or_else(|| panic!("{label}: {shown}"))).collect();
+            assert!(places.is_sorted(), "{places:?}");
+            for name in ["before_", "_time", "daysAfter<", "only_selected", "of `", "lengthOfStayToDays<"] {
+                assert!(!shown.split("class=\"hint\"").skip(1).any(|hint| hint.split("</p>").next().unwrap().contains(name)), "{name}: {shown}");
+            }
+        }
+        let form = Form::of(&page(&browser, &path).await, &path).with("use.relative_date", "1");
+        let form = form.with(fields[0], "2").with(fields[1], "day").with(fields[2], "before_check_in");
+        let (_, saved) = form.with(fields[3], "1").with(fields[4], "day").with(fields[5], "after_check_out").done(&browser, "saved").await;
+        assert!(plain(&saved).contains("From 2 days before check-in until 1 day"), "{saved}");
+    }
+
     async fn categories_are_made_moved_renamed_and_removed(app: App) {
         let org = app.org().await;
         let api = org.key().await;

@@ -1,9 +1,11 @@
 //! Steps: in order, moved, by type, with questions.
 
+use engine::access::Permission;
 use serde_json::json;
 
-use super::{Form, marta, page, plain, read};
+use super::{Form, marta, member_with, page, plain, read};
 use crate::people::Browser;
+use crate::support::house::House;
 use crate::support::{Api, App, on_both};
 
 async fn step(api: &Api, kind: &str, nickname: &str) -> String {
@@ -104,6 +106,82 @@ on_both! {
         Form::of(&saved, &path).done(&browser, "unchanged").await;
         let refused = Form::of(&saved, &path).with("minLos", "9").with("maxLos", "3").with("securityDepositAmountCents", "a lot").refused(&browser, 400).await;
         assert!(refused.contains("f-securityDepositAmountCents-error") && refused.contains("value=\"a lot\""), "{refused}");
+    }
+
+    async fn what_is_saved_on_a_step_is_there_again(app: App) {
+        let house = House::build(&app).await;
+        house.org.put("", json!({ "name": "Casa", "country": "ES", "languages": ["en", "es"] })).await;
+        let id = house.step("other_guests", json!({ "nickname": "Others", "displayTitle": "Who else comes" })).await;
+        let (path, api) = (format!("/console/steps/{id}"), &house.api);
+        let browser = marta(&house.org).await;
+        let (_, saved) = Form::of(&page(&browser, &path).await, &path).with("guestDescriptionMlTextId", "Everybody but you.").done(&browser, "saved").await;
+        assert_eq!(Form::of(&saved, &path).value("guestDescriptionMlTextId"), Some("Everybody but you."), "{saved}");
+        let shown = read(api, &format!("/translations/shown?sourceTable=precheck_step_detail&thingId={id}")).await;
+        let fields: Vec<&str> = shown.as_array().unwrap().iter().map(|text| text["field"].as_str().unwrap()).collect();
+        assert_eq!(fields, ["displayTitleMlTextId", "guestDescriptionMlTextId"]);
+        let text = shown[1]["id"].as_str().unwrap();
+        let (form, beside) = saved.split_once("Its texts in all languages").unwrap();
+        for part in [form, beside] {
+            assert!(part.contains("Everybody but you.") && part.contains(&format!("/console/translations/{text}")), "{part}");
+        }
+        // It is written where it stands, and nothing is made anew.
+        let (_, saved) = Form::of(&saved, &path).with("guestDescriptionMlTextId", "All but you.").done(&browser, "saved").await;
+        assert_eq!(read(api, &format!("/translations/{text}/entries")).await[0]["text"], "All but you.");
+        Form::of(&saved, &path).done(&browser, "unchanged").await;
+        // Whoever may not write it changes the rest.
+        let other = member_with(&house.org, &[Permission::ViewProperties, Permission::ModifyProperties], None).await;
+        let (_, seen) = Form::of(&page(&other, &path).await, &path).with("nickname", "Companions").done(&other, "saved").await;
+        assert!(seen.contains("All but you."), "{seen}");
+        let (_, cleared) = Form::of(&page(&browser, &path).await, &path).with("guestDescriptionMlTextId", "").done(&browser, "saved").await;
+        assert!(!cleared.contains("All but you."), "{cleared}");
+        let elsewhere = house.org.property(None, &[]).await;
+        let limited = member_with(&house.org, &[Permission::ViewProperties], Some(&[elsewhere])).await;
+        assert_eq!(limited.get(&path).await.status, 404);
+    }
+
+    async fn what_guests_are_asked_for_is_ticked(app: App) {
+        let house = House::build(&app).await;
+        let id = house.step("other_guests", json!({ "nickname": "Others" })).await;
+        let path = format!("/console/steps/{id}");
+        let browser = marta(&house.org).await;
+        let asked = async || house.step_view(id, "en").await["requiredFields"].clone();
+        let shown = page(&browser, &path).await;
+        for said in [">Date of birth<", "To remove it, tick “Clear it”.", "Choose nothing and it stays as it is"] {
+            assert!(plain(&shown).contains(said), "{said}: {shown}");
+        }
+        let mut form = Form::of(&shown, &path).with("requiredGuestFields.others", "Shoe size\r\n");
+        for name in ["firstName", "birthDate"] {
+            form.fields.push(("requiredGuestFields".to_owned(), name.to_owned()));
+        }
+        let (_, saved) = form.done(&browser, "saved").await;
+        assert_eq!(asked().await, json!(["firstName", "birthDate", "Shoe size"]));
+        // What is not chosen stays, and what is to go is said.
+        let (_, saved) = Form::of(&saved, &path).with("nickname", "Companions").done(&browser, "saved").await;
+        assert_eq!(asked().await, json!(["firstName", "birthDate", "Shoe size"]));
+        let refused = Form::of(&saved, &path).with("requiredGuestFields.others", &"x".repeat(201)).with("requiredGuestFields", "email").refused(&browser, 400).await;
+        let again = Form::of(&refused, &path);
+        assert!(refused.contains("f-requiredGuestFields-error") && again.value("requiredGuestFields") == Some("email"), "{refused}");
+        Form::of(&saved, &path).with("requiredGuestFields.clear", "1").done(&browser, "saved").await;
+        assert_eq!(asked().await.as_array().map_or(0, Vec::len), 0);
+        for (language, name) in [("es", "Fecha de nacimiento"), ("fr", "Date de naissance")] {
+            Form::of(&page(&browser, &path).await, "/console/language").with("language", language).send(&browser).await;
+            let shown = page(&browser, &path).await;
+            assert!(shown.contains(name) && !shown.contains("por ejemplo, firstName") && !shown.contains(">birthDate"), "{shown}");
+        }
+    }
+
+    async fn titles_that_are_missing_are_told_where_they_are(app: App) {
+        let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es"] })).await;
+        let api = org.key().await;
+        api.post("/precheck-steps", json!({ "stepType": "main", "nickname": "Gate", "displayTitle": "The gate" })).await.data();
+        let browser = marta(&org).await;
+        let way = |of: &str| format!("/console/translations?of={of}&language=es&todo=1");
+        let home = plain(&page(&browser, "/console").await);
+        assert!(home.contains(&format!("<a href=\"{}\">Steps: 1 in Español</a>", way("steps"))) && !home.contains("Manuals: 1"), "{home}");
+        assert!(page(&browser, &way("steps")).await.contains("The gate"));
+        api.post("/portal-manuals", json!({ "nickname": "Oven", "title": "The oven" })).await.data();
+        let home = plain(&page(&browser, "/console").await);
+        assert!(home.contains(&format!("<a href=\"{}\">Manuals: 1 in Español</a>", way("manuals"))) && home.contains("Steps: 1"), "{home}");
     }
 
     async fn questions_are_edited_together(app: App) {
