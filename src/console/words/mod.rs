@@ -38,6 +38,7 @@ macro_rules! words {
 }
 use words;
 
+pub use audit::Deed;
 pub use steps::Steps;
 
 /// The words of a subject: a name of each, and what is said in the three languages.
