@@ -319,10 +319,11 @@ fn plain(visit: &Visit, field: &str, spec: Option<&Spec>, value: &Value, names: 
         Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
             items.iter().map(|item| plain(visit, field, spec, item, names)).collect::<Vec<_>>().join(", ")
         }
+        Value::Array(items) if items.len() == 1 => words.audit.one_entry.to_owned(),
         Value::Array(items) => fill(words.audit.entries, &[("count", &items.len().to_string())]),
         Value::Object(parts) => {
             let part = |(name, value): (&String, &Value)| {
-                format!("{}: {}", labels::label(visit.language, name), plain(visit, name, spec, value, names))
+                words.frame.labelled(&labels::label(visit.language, name), &plain(visit, name, spec, value, names))
             };
             parts.iter().map(part).collect::<Vec<_>>().join(", ")
         }

@@ -83,25 +83,13 @@ impl Tongue {
         Self { words: visit.words, language: visit.language }
     }
 
-    fn counted(count: i64, one: &str, more: &str) -> String {
-        if count == 1 { one.to_owned() } else { fill(more, &[("count", &count.to_string())]) }
-    }
-
-    fn nights(self, count: i64) -> String {
-        Self::counted(count, self.words.stays.nights_one, self.words.stays.nights)
-    }
-
-    fn days(self, count: i64) -> String {
-        Self::counted(count, self.words.stays.days_one, self.words.stays.days)
-    }
-
     /// How long before the arrival a stay was booked, or after it.
     fn booked(self, days: i64) -> String {
         let words = &self.words.stays;
         match days {
             0 => words.booked_same.to_owned(),
-            1.. => fill(words.booked_before, &[("days", &self.days(days))]),
-            _ => fill(words.booked_after, &[("days", &self.days(days.saturating_neg()))]),
+            1.. => fill(words.booked_before, &[("days", &words.days(days))]),
+            _ => fill(words.booked_after, &[("days", &words.days(days.saturating_neg()))]),
         }
     }
 
@@ -135,7 +123,7 @@ impl Reason {
         };
         // What would do is what the stay has.
         let value = match self.key.as_str() {
-            "min_los" | "max_los" => self.facts.nights.map(|nights| tongue.nights(nights)),
+            "min_los" | "max_los" => self.facts.nights.map(|nights| words.nights(nights)),
             _ => self.facts.nights.or(self.facts.days).map(|number| number.to_string()),
         };
         let always = labels::label(tongue.language, "isAlwaysShown");
@@ -147,14 +135,15 @@ impl Reason {
     /// A text with what decided in its places.
     fn filled(&self, text: &str, tongue: Tongue) -> String {
         let Facts { nights, days, limit, name, at } = &self.facts;
+        let words = &tongue.words.stays;
         let is_of_days = self.key.starts_with("lead_time");
-        let limit = limit.map(|limit| if is_of_days { tongue.days(limit) } else { tongue.nights(limit) });
+        let limit = limit.map(|limit| if is_of_days { words.days(limit) } else { words.nights(limit) });
         let name = name
             .as_deref()
             .map(|name| if self.key == "verification_status" { labels::choice(tongue.language, name) } else { name.to_owned() });
         let field = field_of(&self.key).map(|field| labels::label(tongue.language, field));
         let values = [
-            ("nights", nights.map(|nights| tongue.nights(nights))),
+            ("nights", nights.map(|nights| words.nights(nights))),
             ("booked", days.map(|days| tongue.booked(days))),
             ("limit", limit),
             ("name", name),

@@ -17,6 +17,7 @@ words! {
         all_of_this: "Everything about it", "Todo sobre ello", "Tout à ce sujet";
         fields: "{count} fields", "{count} campos", "{count} champs";
         more: "and {count} more", "y {count} más", "et {count} de plus";
+        one_entry: "1 entry", "1 entrada", "1 entrée";
         entries: "{count} entries", "{count} entradas", "{count} entrées";
         added: "{count} added", "{count} añadidos", "{count} ajoutés";
         taken_back: "{count} taken back", "{count} retirados", "{count} retirés";

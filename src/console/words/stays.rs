@@ -1,6 +1,6 @@
 //! What is said of stays, and of why a guest sees what they see.
 
-use super::words;
+use super::{counted, words};
 
 words! {
     /// What is said of stays, and of why a guest sees what they see.
@@ -67,9 +67,11 @@ words! {
         open_portals: "Portals", "Portales", "Portails";
         open_portal: "The portal", "El portal", "Le portail";
         nights_one: "1 night", "1 noche", "1 nuit";
-        nights: "{count} nights", "{count} noches", "{count} nuits";
+        nights_more: "{count} nights", "{count} noches", "{count} nuits";
         days_one: "1 day", "1 día", "1 jour";
-        days: "{count} days", "{count} días", "{count} jours";
+        days_more: "{count} days", "{count} días", "{count} jours";
+        hours_one: "1 hour", "1 hora", "1 heure";
+        hours_more: "{count} hours", "{count} horas", "{count} heures";
         booked_before: "{days} before check-in", "{days} antes de la llegada", "{days} avant l’arrivée";
         booked_same: "on the day of check-in", "el mismo día de la llegada", "le jour de l’arrivée";
         booked_after: "{days} after check-in", "{days} después de la llegada", "{days} après l’arrivée";
@@ -129,6 +131,21 @@ words! {
 }
 
 impl Stays {
+    /// So many nights.
+    pub fn nights(&self, count: impl Into<i64>) -> String {
+        counted(count.into(), self.nights_one, self.nights_more)
+    }
+
+    /// So many days.
+    pub fn days(&self, count: impl Into<i64>) -> String {
+        counted(count.into(), self.days_one, self.days_more)
+    }
+
+    /// So many hours.
+    pub fn hours(&self, count: impl Into<i64>) -> String {
+        counted(count.into(), self.hours_one, self.hours_more)
+    }
+
     /// Where a stay stands: in words, and how that looks.
     pub fn standing(&self, status: &str) -> (&'static str, &'static str) {
         match status {

@@ -33,6 +33,8 @@ on_both! {
             let list = page(&browser, &format!("/console/stays?{query}")).await;
             assert_eq!(list.contains(&path), is_found, "{query}: {list}");
         }
+        let found = page(&browser, "/console/search?query=ada").await;
+        assert!(found.contains("Ada L · Flat · 11 December 2026"), "{found}");
         let all = page(&browser, "/console/stays?query=").await;
         assert!(!all.contains(NASTY) && plain(&all).contains(NASTY) && all.contains("No flat yet"), "{all}");
         let shown = page(&browser, &format!("/console/stays/{cancelled}")).await;
