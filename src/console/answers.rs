@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use jiff::civil::Date;
 use serde_json::{Value, json};
 
 use super::labels;
 use super::visit::Visit;
+use crate::page;
 use crate::words::{fill, in_language};
 
 /// Values of a step that are shown at the most, and how much of each: a page stays one that can be read.
@@ -22,6 +24,9 @@ pub struct Given {
     /// Nothing where nothing was given.
     pub value: String,
 }
+
+/// How a day is written where guests give one.
+const DAY: &str = "1985-03-27";
 
 /// The field that names a damage waiver.
 const WAIVER: &str = "damageWaiverId";
@@ -71,7 +76,7 @@ fn gather(visit: &Visit, label: &str, value: &Value, depth: usize, rows: &mut Ve
             for (name, value) in fields {
                 // A list of guests is told by its guests.
                 let label = if name == "guests" && value.is_array() { label.to_owned() } else { below(called(visit, name)) };
-                let chosen = value.as_str().filter(|_| name == "choice").map(|value| labels::choice(visit.language, value).into());
+                let chosen = value.as_str().and_then(|value| in_words(visit, name, value)).map(Value::from);
                 gather(visit, &label, chosen.as_ref().unwrap_or(value), depth + 1, rows);
             }
         }
@@ -90,6 +95,24 @@ fn gather(visit: &Visit, label: &str, value: &Value, depth: usize, rows: &mut Ve
 fn called(visit: &Visit, name: &str) -> String {
     let own = in_language(visit.language).0.guest_field(name);
     own.map_or_else(|| labels::label(visit.language, name), str::to_owned)
+}
+
+/// What a field has, in words, where that is a choice or a day.
+fn in_words(visit: &Visit, field: &str, value: &str) -> Option<String> {
+    match field {
+        "choice" => Some(labels::choice(visit.language, value)),
+        "documentType" => Some(document(visit, value)),
+        "gender" => {
+            let genders = in_language(visit.language).0.genders();
+            genders.into_iter().find(|(known, _)| *known == value).map(|(_, called)| called.to_owned())
+        }
+        _ => value.parse().ok().map(|day: Date| visit.dates().full(day)).filter(|_| value.len() == DAY.len()),
+    }
+}
+
+/// What a kind of document is called; one that the organization has named stands for itself.
+pub fn document(visit: &Visit, kind: &str) -> String {
+    page::document(kind, in_language(visit.language).0).unwrap_or(kind).to_owned()
 }
 
 fn plain(visit: &Visit, value: &Value) -> String {

@@ -12,10 +12,11 @@ use super::form::{Kind, Spec, specs};
 use super::frame::Frame;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
+use super::stays::Stay;
 use super::texts::texts;
 use super::visit::Visit;
 use super::when::{self, When};
-use super::words::Words;
+use super::words::{Deed, Words};
 use super::{asking, labels};
 use crate::words::{fill, own_name};
 
@@ -40,8 +41,13 @@ const LOOKED_THROUGH: usize = 20;
 const LOOKING: &str = "createPortalPreview";
 /// Operations after which the page of a thing is no more.
 const REMOVING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
+const READ_STAY: &str = "getReservation";
+/// The type of targets that have no name in the log.
+const STAY: &str = "reservation";
+/// The longest stay that is none.
+const NO_MAXIMUM: u64 = 1_000;
 /// What an operation lists that a field names, where its description does not say it.
-const LISTED: [(&str, &str); 1] = [("portalSettingsId", "listPortals")];
+const LISTED: [(&str, &str); 2] = [("portalSettingsId", "listPortals"), ("oauthAppId", "listConnections")];
 /// The fields of assignments, and what their screen calls them.
 const ASSIGNED: [(&str, &str); 4] =
     [("propertyIds", "properties"), ("propertyGroupIds", "groups"), ("tagIds", "tags"), ("portalSettingsIds", "portals")];
@@ -65,7 +71,7 @@ struct Actor {
 }
 
 #[derive(Debug, Deserialize)]
-struct Target {
+pub struct Target {
     #[serde(rename = "type")]
     kind: String,
     id: Option<Uuid>,
@@ -77,6 +83,40 @@ struct Change {
     field: String,
     before: Value,
     after: Value,
+}
+
+impl Entry {
+    fn change(&self, field: &str) -> Option<&Change> {
+        self.changes.iter().find(|change| change.field == field)
+    }
+
+    /// Whether what it was done to was not there before: what is put has a name from then on.
+    fn is_new(&self) -> bool {
+        self.change("name").is_some_and(|change| change.before.is_null() && !change.after.is_null())
+    }
+
+    /// The id of the app that it concerns, and what that calls itself where it is told.
+    fn app(&self) -> Option<(&str, Option<&str>)> {
+        let known = self.change("app").and_then(|change| Some((change.after["oauthAppId"].as_str()?, change.after["name"].as_str())));
+        known.or_else(|| self.change("oauthAppId").and_then(|change| Some((change.after.as_str()?, None))))
+    }
+}
+
+/// What a credential did last, as it is answered.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastWrite {
+    operation: String,
+    target: Target,
+    pub occurred_at: String,
+}
+
+/// What some did last, as sentences, each with who it was.
+pub async fn last_writes(visit: &Visit, writes: &[(&str, &LastWrite)]) -> Vec<String> {
+    let names = Names(stays(visit, writes.iter().map(|(_, write)| &write.target)).await);
+    let said =
+        |(who, write): &(&str, &LastWrite)| visit.words.audit.said(&Deed { operation: &write.operation, who, ..names.deed(&write.target) });
+    writes.iter().map(said).collect()
 }
 
 /// What became of a field.
@@ -105,9 +145,8 @@ impl Line {
     fn of(visit: &Visit, entry: &Entry, names: &Names) -> Self {
         let words = &visit.words.audit;
         let who = entry.actor.name.as_deref().unwrap_or(if entry.actor.kind == "platform" { words.platform } else { words.somebody });
-        let thing = words.thing(&entry.target.kind);
-        let what = entry.target.name.as_ref().map_or_else(|| thing.to_owned(), |name| format!("{thing} {name}"));
-        let said = fill(words.sentence(&entry.operation), &[("who", who), ("what", &what), ("operation", &entry.operation)]);
+        let app = entry.app().and_then(|(id, name)| name.or_else(|| names.app(id)));
+        let said = words.said(&Deed { operation: &entry.operation, who, app, is_new: entry.is_new(), ..names.deed(&entry.target) });
         let fields = entry.changes.iter().take(FIELDS).map(|change| told(visit, entry, change, names)).collect();
         let more = entry.changes.len().saturating_sub(FIELDS);
         let id = entry.target.id.map(|id| id.to_string());
@@ -147,7 +186,6 @@ fn spec(visit: &Visit, operation: &str, field: &str) -> Option<Spec> {
 }
 
 /// What is told by its id, and is called something.
-#[derive(Default)]
 struct Names(HashMap<String, String>);
 
 impl Names {
@@ -171,13 +209,42 @@ impl Names {
         for list in lists.iter().filter(|list| visit.may(list)) {
             let rows: Vec<Value> = visit.get(list, json!({})).await.unwrap_or_default();
             let name = |row: &Value| ["name", "title", "nickname", "host"].iter().find_map(|field| row[*field].as_str()).map(str::to_owned);
-            names.extend(rows.iter().filter_map(|row| Some((row["id"].as_str()?.to_owned(), name(row)?))));
+            names.extend(
+                rows.iter().filter_map(|row| Some((row["id"].as_str().or_else(|| row["oauthAppId"].as_str())?.to_owned(), name(row)?))),
+            );
         }
+        names.extend(entries.iter().filter_map(Entry::app).filter_map(|(id, name)| Some((id.to_owned(), name?.to_owned()))));
+        names.extend(stays(visit, entries.iter().map(|entry| &entry.target)).await);
         if !linked.is_empty() {
             names.extend(texts(visit, linked.into_iter()).await.into_iter().map(|(id, text)| (id.to_string(), text)));
         }
         Self(names)
     }
+
+    /// What something was done to, as a sentence names it.
+    fn deed<'n>(&'n self, target: &'n Target) -> Deed<'n> {
+        let known = || target.id.and_then(|id| self.0.get(&id.to_string()));
+        let name = target.name.as_deref().or_else(|| known().map(String::as_str));
+        Deed { kind: &target.kind, is_one: target.id.is_some(), name, ..Deed::default() }
+    }
+
+    /// What an app is called: what it called itself, or its address where that is its id.
+    fn app<'n>(&'n self, id: &'n str) -> Option<&'n str> {
+        self.0.get(id).map(String::as_str).or_else(|| Some(id).filter(|id| !format::is_uuid(id)))
+    }
+}
+
+/// What the stays are called that something was done to, by their ids: the log has no names of guests. Those that the member may see.
+async fn stays(visit: &Visit, targets: impl Iterator<Item = &Target>) -> HashMap<String, String> {
+    let ids: BTreeSet<Uuid> = targets.filter(|target| target.kind == STAY).filter_map(|target| target.id).collect();
+    let mut names = HashMap::new();
+    for id in ids.into_iter().take(MOST).filter(|_| visit.may(READ_STAY)) {
+        if let Ok(stay) = visit.get::<Stay>(READ_STAY, json!({ "id": id })).await {
+            let days = when::days(visit, &stay.check_in, &stay.check_out);
+            names.insert(id.to_string(), format!("{} ({days})", stay.called(visit)));
+        }
+    }
+    names
 }
 
 /// What a field is called; one that is a language, by what that calls itself.
@@ -242,6 +309,7 @@ fn plain(visit: &Visit, field: &str, spec: Option<&Spec>, value: &Value, names: 
         Value::Bool(false) => words.frame.no.to_owned(),
         Value::String(text) => match (names.0.get(text), field) {
             (Some(name), _) => name.clone(),
+            (None, "by") => words.audit.entrance(text).unwrap_or(text).to_owned(),
             (None, "permissions") => words.access.permission(text).to_owned(),
             (None, "status") => words.submissions.status(text).0.to_owned(),
             (None, "language" | "languages") => own_name(text).to_owned(),
@@ -253,13 +321,15 @@ fn plain(visit: &Visit, field: &str, spec: Option<&Spec>, value: &Value, names: 
         Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
             items.iter().map(|item| plain(visit, field, spec, item, names)).collect::<Vec<_>>().join(", ")
         }
+        Value::Array(items) if items.len() == 1 => words.audit.one_entry.to_owned(),
         Value::Array(items) => fill(words.audit.entries, &[("count", &items.len().to_string())]),
         Value::Object(parts) => {
             let part = |(name, value): (&String, &Value)| {
-                format!("{}: {}", labels::label(visit.language, name), plain(visit, name, spec, value, names))
+                words.frame.labelled(&labels::label(visit.language, name), &plain(visit, name, spec, value, names))
             };
             parts.iter().map(part).collect::<Vec<_>>().join(", ")
         }
+        Value::Number(number) if field == "maxLos" && number.as_u64() == Some(NO_MAXIMUM) => words.audit.no_maximum.to_owned(),
         Value::Number(number) => number.to_string(),
     }
 }
@@ -341,7 +411,8 @@ impl Changed {
         }
         let entries: Vec<Entry> = visit.get(LIST, json!({ "targetId": target, "limit": LOOKED_THROUGH })).await.ok()?;
         let changes = entries.iter().filter(|entry| entry.operation != LOOKING).take(LATEST);
-        let lines: Vec<Line> = changes.map(|entry| Line::of(visit, entry, &Names::default())).collect();
+        let names = Names(stays(visit, entries.iter().map(|entry| &entry.target)).await);
+        let lines: Vec<Line> = changes.map(|entry| Line::of(visit, entry, &names)).collect();
         let all = visit.address_with(SCREEN.path, &[("target", &target.to_string())]);
         (!lines.is_empty()).then_some(Self { lines, all, words: visit.words })
     }

@@ -72,18 +72,14 @@ impl Wanted {
     pub async fn of(visit: &Visit, path: &str) -> Result<Self, Refusal> {
         let text = visit.asks("flat").unwrap_or_default().trim().to_owned();
         let id = visit.asks("propertyId").filter(|id| format::is_uuid(id)).and_then(|id| id.parse().ok());
-        let is_offered = visit.may(READ);
+        let is_offered = are_found(visit);
         let known = Self { is_offered, text, id, choices: Vec::new() };
         if id.is_some() || known.text.is_empty() || !is_offered {
             return Ok(known);
         }
-        let query: String = known.text.chars().take(200).collect();
-        let flats: Vec<Flat> = visit.get(READ, json!({ "query": query, "limit": OFFERED })).await?;
-        let is_same = |flat: &&Flat| flat.name.to_lowercase() == query.to_lowercase();
-        let mut same = flats.iter().filter(is_same);
-        match (flats.as_slice(), same.next(), same.next()) {
-            ([only], ..) | (_, Some(only), None) => Ok(Self { id: Some(only.id), ..known }),
-            _ => {
+        match meant(visit, &known.text).await? {
+            Ok(id) => Ok(Self { id: Some(id), ..known }),
+            Err(flats) => {
                 let choices = flats.iter().map(|flat| (flat.name.clone(), of_flat(visit, path, flat.id, &flat.name))).collect();
                 Ok(Self { choices, ..known })
             }
@@ -94,6 +90,23 @@ impl Wanted {
     pub const fn is_open(&self) -> bool {
         self.is_offered && self.id.is_none() && !self.text.is_empty()
     }
+}
+
+/// Whether the member may look for flats.
+pub fn are_found(visit: &Visit) -> bool {
+    visit.may(READ)
+}
+
+/// The flat that a name means: the only one found by it, or the only one that is called so; those that may be meant where it is none.
+pub async fn meant(visit: &Visit, name: &str) -> Result<Result<Uuid, Vec<Flat>>, Refusal> {
+    let query: String = name.chars().take(200).collect();
+    let flats: Vec<Flat> = visit.get(READ, json!({ "query": query, "limit": OFFERED })).await?;
+    let is_same = |flat: &&Flat| flat.name.to_lowercase() == query.to_lowercase();
+    let mut same = flats.iter().filter(is_same);
+    Ok(match (flats.as_slice(), same.next(), same.next()) {
+        ([only], ..) | (_, Some(only), None) => Ok(only.id),
+        _ => Err(flats),
+    })
 }
 
 /// The same list of one flat.

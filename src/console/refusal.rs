@@ -47,7 +47,8 @@ impl Refusal {
         let issue = |issue: &engine::error::Issue| Issue {
             path: issue.path.iter().map(segment).collect(),
             message: Some(&issue.reason)
-                .filter(|_| !is_english)
+                // A pattern is for programs.
+                .filter(|reason| !is_english || matches!(reason, Reason::Pattern(_)))
                 .and_then(|reason| words.reason(reason))
                 .unwrap_or_else(|| issue.reason.to_string()),
         };
@@ -89,7 +90,7 @@ impl Refusal {
         let issues = self.issues.iter().map(|issue| {
             let field = issue.path.iter().rev().find(|step| step.parse::<usize>().is_err());
             let label = field.map(|name| labels::label(visit.language, name));
-            label.map_or_else(|| issue.message.clone(), |label| format!("{label}: {}", issue.message))
+            label.map_or_else(|| issue.message.clone(), |label| visit.words.frame.labelled(&label, &issue.message))
         });
         let general = if self.issues.is_empty() { Some(self.message.clone()) } else { None };
         general.into_iter().chain(issues).collect()

@@ -9,6 +9,7 @@ use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
 use super::stays;
 use super::visit::Visit;
+use super::when;
 use super::words::Words;
 use crate::words::fill;
 
@@ -22,6 +23,8 @@ pub static SCREEN: Screen = Screen {
     pages: &[Page::get("getSearchScreen", "/search", show)],
 };
 
+/// What stands between the guest, the flat and the day in the name of a stay.
+const BETWEEN: &str = " · ";
 /// Results of one search.
 const MOST: usize = 50;
 
@@ -64,6 +67,14 @@ struct Shown<'v> {
     is_cut: bool,
 }
 
+/// What something is called; a stay has the day of its arrival at the end.
+fn called(visit: &Visit, found: &Found) -> String {
+    match found.name.rsplit_once(BETWEEN).filter(|_| found.kind == "reservation") {
+        Some((name, day)) => format!("{name}{BETWEEN}{}", when::day(visit, day)),
+        None => found.name.clone(),
+    }
+}
+
 fn place(visit: &Visit, page: Option<&str>, found: &Found) -> Option<String> {
     if found.kind == "property" {
         // A flat has no screen of its own; its stays have.
@@ -81,7 +92,7 @@ fn show(visit: &Visit) -> Answering<'_> {
             if query.is_empty() { Vec::new() } else { visit.get("search", json!({ "query": query, "limit": MOST })).await? };
         let sort = |(kind, title, page): Kind| {
             let of_kind = found.iter().filter(|found| found.kind == kind);
-            Sort { title: title(visit.words), found: of_kind.map(|found| (found.name.clone(), place(visit, page, found))).collect() }
+            Sort { title: title(visit.words), found: of_kind.map(|found| (called(visit, found), place(visit, page, found))).collect() }
         };
         let sorts: Vec<Sort> = KINDS.map(sort).into_iter().filter(|sort| !sort.found.is_empty()).collect();
         let title = if query.is_empty() { words.search.to_owned() } else { fill(words.for_what, &[("query", &query)]) };

@@ -98,13 +98,14 @@ struct File {
     name: String,
     content_type: String,
     size: u64,
+    document_type: Option<String>,
     url: String,
 }
 
 impl Submission {
     /// What is known of a stay's.
     pub async fn read(visit: &Visit, reservation: Uuid) -> Result<Self, Refusal> {
-        visit.get(READ, json!({ "id": reservation })).await
+        visit.get(READ, json!({ "id": reservation, "language": visit.language })).await
     }
 
     /// How many of the steps that are asked are complete, and how many are asked.
@@ -273,7 +274,15 @@ fn shown_step(visit: &Visit, step: &Step, ticked: &BTreeSet<&str>, waivers: &Has
     };
     let file = |file: &File| ShownFile {
         name: file.name.clone(),
-        about: format!("{} · {}", file.content_type, visit.dates().size(file.size)),
+        about: [
+            file.document_type.as_deref().map(|kind| answers::document(visit, kind)),
+            Some(file.content_type.clone()),
+            Some(visit.dates().size(file.size)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" · "),
         url: file.url.clone(),
     };
     let id = step.id.to_string();

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::precheckin;
 use super::stay::{Flat, Stay};
-use crate::manuals;
+use crate::manuals::{self, Visibility};
 use crate::precheck::{self, StayFacts, Step, StepType, Targeting, Verdict};
 use crate::records::typed;
 use crate::scopes::{self, EntityType, Resolved, Route, Target, TargetKind};
@@ -69,6 +69,29 @@ struct Reason {
     key: &'static str,
     /// For people.
     message: String,
+    /// What of the stay and of the rule decided; absent where the key says it all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<Facts>,
+}
+
+/// What decided, as far as it is a number, a name or a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+struct Facts {
+    /// Nights of the stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nights: Option<i64>,
+    /// Days from booking to check-in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    days: Option<i64>,
+    /// How many of them the rule asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u32>,
+    /// The channel, the verification status, the group or the tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// From when on, or until when, in the property's time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
 }
 
 /// A thing on the way from an assignment to the property.
@@ -82,7 +105,11 @@ struct Hop {
 
 impl Reason {
     fn new(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key, message: message.into() }
+        Self { key, message: message.into(), facts: None }
+    }
+
+    fn with(self, facts: Facts) -> Self {
+        Self { facts: Some(facts), ..self }
     }
 }
 
@@ -133,11 +160,25 @@ fn manuals(context: &mut Context<'_, '_>, stay: &Stay, names: &Names, at: Timest
             }
             _ if !manual.is_active => (false, Reason::new("inactive", "The manual is not active.")),
             (None, None) => (true, Reason::new("always_visible", "The manual is assigned and active, and has no visibility rules.")),
-            (None, Some(visibility)) => (visibility.is_shown(), Reason::new((&visibility).into(), visibility.message())),
+            (None, Some(visibility)) => (visibility.is_shown(), of_visibility(&visibility)),
         };
         ExplainedItem { is_shown, reason, path: path(target, stay, names), id: manual.id, nickname: manual.nickname }
     });
     Ok(explained.collect())
+}
+
+/// What visibility rules come to, in words.
+fn of_visibility(visibility: &Visibility) -> Reason {
+    let facts = match visibility {
+        Visibility::Visible | Visibility::OutOfSeason => None,
+        Visibility::TooEarly(at) | Visibility::TooLate(at) => Some(Facts { at: Some(format!("{at:.0}")), ..Facts::default() }),
+        Visibility::StayTooShort { nights, least: limit } | Visibility::StayTooLong { nights, most: limit } => {
+            Some(Facts { nights: Some(*nights), limit: Some(*limit), ..Facts::default() })
+        }
+        Visibility::BookingSource(channel) => Some(Facts { name: Some(channel.clone()), ..Facts::default() }),
+        Visibility::VerificationStatus(status) => Some(Facts { name: Some(status.as_ref().to_owned()), ..Facts::default() }),
+    };
+    Reason { facts, ..Reason::new(visibility.into(), visibility.message()) }
 }
 
 /// What reaches the flat, each with its closest assignment: where several reach it, that one is named.
@@ -187,28 +228,37 @@ fn counted(number: i64, unit: &str) -> String {
 
 /// A verdict in words.
 fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
-    let nights = counted(precheck::days(stay.check_in, stay.check_out), "night");
-    let lead = counted(precheck::days(stay.booked_on, stay.check_in), "day");
+    let (nights, days) = (precheck::days(stay.check_in, stay.check_out), precheck::days(stay.booked_on, stay.check_in));
+    let (stays, lead) = (counted(nights, "night"), counted(days, "day"));
     let channel = &stay.channel;
     let (least, most) = (rules.lead_time_min_days.unwrap_or_default(), rules.lead_time_max_days.unwrap_or_default());
+    let of_nights = |limit| Facts { nights: Some(nights), limit: Some(limit), ..Facts::default() };
+    let of_days = |limit| Facts { days: Some(days), limit: Some(limit), ..Facts::default() };
+    let of_channel = || Facts { name: Some(channel.clone()), ..Facts::default() };
     match verdict {
         Verdict::AlwaysShown => Reason::new("always_shown", "The step is always shown; its other rules are ignored."),
         Verdict::AllRulesPass => Reason::new("all_rules_pass", "The step is assigned and active, and every rule lets it through."),
         Verdict::MinLos => {
-            Reason::new("min_los", format!("The stay ({nights}) is shorter than minLos ({}).", counted(rules.min_los.into(), "night")))
+            Reason::new("min_los", format!("The stay ({stays}) is shorter than minLos ({}).", counted(rules.min_los.into(), "night")))
+                .with(of_nights(rules.min_los))
         }
         Verdict::MaxLos => {
-            Reason::new("max_los", format!("The stay ({nights}) is longer than maxLos ({}).", counted(rules.max_los.into(), "night")))
+            Reason::new("max_los", format!("The stay ({stays}) is longer than maxLos ({}).", counted(rules.max_los.into(), "night")))
+                .with(of_nights(rules.max_los))
         }
         Verdict::LeadTimeMin => {
             Reason::new("lead_time_min", format!("Booked {lead} before check-in, which is less than leadTimeMinDays ({least})."))
+                .with(of_days(least))
         }
         Verdict::LeadTimeMax => {
             Reason::new("lead_time_max", format!("Booked {lead} before check-in, which is more than leadTimeMaxDays ({most})."))
+                .with(of_days(most))
         }
-        Verdict::ChannelExcluded => Reason::new("channel_excluded", format!("The channel {channel} is among excludedSources.")),
+        Verdict::ChannelExcluded => {
+            Reason::new("channel_excluded", format!("The channel {channel} is among excludedSources.")).with(of_channel())
+        }
         Verdict::ChannelNotIncluded => {
-            Reason::new("channel_not_included", format!("The channel {channel} is not among includedSourcesReturning."))
+            Reason::new("channel_not_included", format!("The channel {channel} is not among includedSourcesReturning.")).with(of_channel())
         }
         Verdict::ReturningGuest => Reason::new("returning_guest", "The guest stayed before, and returning guests skip the step."),
     }
@@ -223,12 +273,13 @@ fn portal(stay: &Stay, names: &Names) -> ExplainedPortal {
         };
         return ExplainedPortal { id: None, name: None, reason };
     };
+    let named = |key, kind: &str, name: String| {
+        Reason::new(key, format!("The portal is scoped to the {kind} {name}.")).with(Facts { name: Some(name), ..Facts::default() })
+    };
     let reason = match route {
         Route::Direct => Reason::new("property", "The portal is assigned to the property."),
-        Route::Group(id) => {
-            Reason::new("property_group", format!("The portal is scoped to the group {}.", called(TargetKind::PropertyGroup, id)))
-        }
-        Route::Tag(id) => Reason::new("tag", format!("The portal is scoped to the tag {}.", called(TargetKind::Tag, id))),
+        Route::Group(id) => named("property_group", "group", called(TargetKind::PropertyGroup, id)),
+        Route::Tag(id) => named("tag", "tag", called(TargetKind::Tag, id)),
         Route::Default => Reason::new("default", "No portal is assigned to the property, its group or its tags; this is the default."),
     };
     ExplainedPortal { id: Some(portal.id), name: portal.name.clone(), reason }
@@ -271,7 +322,7 @@ fn example() -> Value {
         },
         "steps": [{
             "id": "0192f0c1-2345-7abc-8def-0123456789ac", "nickname": "House rules", "stepType": "agreement", "isShown": false,
-            "reason": { "key": "min_los", "message": "The stay (1 night) is shorter than minLos (2 nights)." },
+            "reason": { "key": "min_los", "message": "The stay (1 night) is shorter than minLos (2 nights).", "facts": { "nights": 1, "limit": 2 } },
             "path": [
                 { "type": "tag", "id": "0192f0c1-2345-7abc-8def-0123456789ad", "name": "Sea view" },
                 { "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ae", "name": "Casa Azul 2-1" },
@@ -279,7 +330,10 @@ fn example() -> Value {
         }],
         "manuals": [{
             "id": "0192f0c1-2345-7abc-8def-0123456789af", "nickname": "Door code", "isShown": false,
-            "reason": { "key": "too_early", "message": "It is shown from 2026-12-11T13:00:00 on, in the property's time." },
+            "reason": {
+                "key": "too_early", "message": "It is shown from 2026-12-11T13:00:00 on, in the property's time.",
+                "facts": { "at": "2026-12-11T13:00:00" },
+            },
             "path": [{ "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ae", "name": "Casa Azul 2-1" }],
         }],
     })

@@ -7,7 +7,7 @@ use engine::access::{Permission, Reach};
 use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
-use engine::field::Note2000;
+use engine::field::{Language, Note2000};
 use engine::moment::Moment;
 use engine::operation::{Basis, ById, Findings, Listing, Needs, Object, Operation, Page, PageLimits};
 use engine::values;
@@ -88,6 +88,16 @@ fn submitted_status(_: &mut SchemaGenerator) -> Schema {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ReadSubmission {
+    /// Id of the reservation whose pre-check-in is read.
+    id: Uuid,
+    /// Language of titles and questions, as a BCP 47 tag. Left out: English.
+    #[serde(default)]
+    language: Option<Language>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({
     "message": "The photo of the passport cannot be read. Please take another one.",
     "stepIds": ["0192f0c1-2345-7abc-8def-0123456789ac"],
@@ -156,7 +166,7 @@ struct ReviewedSubmission {
 struct ReviewedStep {
     id: Uuid,
     step_type: StepType,
-    /// What the guest reads above it, in English.
+    /// What the guest reads above it, in the language asked for.
     title: String,
     /// Whether the guest gets it now.
     is_shown: bool,
@@ -202,7 +212,7 @@ enum GivenAnswers {
 #[serde(rename_all = "camelCase")]
 struct ReviewedQuestion {
     question_id: Uuid,
-    /// What is asked, in English.
+    /// What is asked, in the language asked for.
     question: Option<String>,
     kind: QuestionKind,
     /// What the guest chose.
@@ -237,9 +247,9 @@ impl PrecheckinSubmission {
 }
 
 impl ReviewedStep {
-    fn new(context: &Context<'_, '_>, asked: &Asked, is_shown: bool, texts: &translations::Texts) -> Result<Self> {
+    fn new(context: &Context<'_, '_>, asked: &Asked, is_shown: bool, texts: &translations::Texts, language: &str) -> Result<Self> {
         let files = asked.step.step_type.takes_files().then(|| addressed(context, &asked.given.files)).transpose()?;
-        let questions = asked.questions(texts, ENGLISH);
+        let questions = asked.questions(texts, language);
         let answers = asked.answers().map(|answers| match questions {
             Some(questions) => GivenAnswers::Questions(questions.into_iter().map(ReviewedQuestion::from).collect()),
             None => GivenAnswers::Fields(answers.clone()),
@@ -247,7 +257,7 @@ impl ReviewedStep {
         Ok(Self {
             id: asked.step.id,
             step_type: asked.step.step_type,
-            title: asked.title(texts, ENGLISH),
+            title: asked.title(texts, language),
             is_shown,
             is_complete: asked.is_complete(),
             is_open: asked.is_open(),
@@ -303,6 +313,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "What one guest handed in: the steps with answers in words, files, status. Read it before `approvePrecheckin` or \
                     `requestPrecheckinChanges`.",
             )
+            .not_for_tools(&["language"])
             .run(read),
         Operation::public("approvePrecheckin", Method::POST, "/reservations/{id}/precheckin/approve", decides)
             .summary("Approve what a guest handed in and is in review")
@@ -378,16 +389,17 @@ fn check_within_reach(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     stay.filter(is_theirs).map(drop).ok_or_else(|| Error::not_found(&Kind::Reservation.label()))
 }
 
-fn read(context: &mut Context<'_, '_>, input: ById) -> Result<ReviewedSubmission> {
+fn read(context: &mut Context<'_, '_>, input: ReadSubmission) -> Result<ReviewedSubmission> {
     check_within_reach(context, input.id)?;
-    let (stay, setup) = setup::visit(context, input.id, Some(ENGLISH))?;
+    let language = input.language.as_deref().unwrap_or(ENGLISH);
+    let (stay, setup) = setup::visit(context, input.id, Some(language))?;
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     let status = precheckin.status();
     let Precheckin { steps, earlier, submitted, .. } = precheckin;
     let earlier = earlier_within_reach(context, &stay, &steps, earlier)?;
-    let texts = translations::texts(context, earlier.iter().flat_map(|asked| linked_texts(&asked.step)), ENGLISH)?;
-    let shown = steps.iter().map(|asked| ReviewedStep::new(context, asked, true, &setup.texts));
-    let earlier = earlier.iter().map(|asked| ReviewedStep::new(context, asked, false, &texts));
+    let texts = translations::texts(context, earlier.iter().flat_map(|asked| linked_texts(&asked.step)), &setup.language)?;
+    let shown = steps.iter().map(|asked| ReviewedStep::new(context, asked, true, &setup.texts, &setup.language));
+    let earlier = earlier.iter().map(|asked| ReviewedStep::new(context, asked, false, &texts, &setup.language));
     let steps = shown.chain(earlier).collect::<Result<_>>()?;
     Ok(ReviewedSubmission { steps, item: PrecheckinSubmission::of(&stay, status, submitted) })
 }

@@ -46,6 +46,7 @@ use engine::chapter::Chapter;
 pub use frame::icon;
 pub use look::look;
 pub use memory::Pages;
+pub use person::document;
 pub use theme::contrast;
 pub use wallet::PassSigner;
 

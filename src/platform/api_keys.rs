@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use engine::access::{ApiKey, Permission, Permissions};
-use engine::audit::Audits;
+use engine::audit::{Audits, Target};
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::field::Text200;
@@ -22,6 +22,7 @@ use serde_json::json;
 use store::{Json, Row};
 use uuid::Uuid;
 
+use super::audit_log::TargetView;
 use super::audited;
 use super::credentials::{ApiKeyView, Done, Expiry, end_key, make_key, replace_token};
 
@@ -31,7 +32,7 @@ store::statements! {
     /// A page of them, by creation.
     PAGE = "select id, doc, created_at, last_used_at from api_key where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
     /// What some keys did last.
-    LAST_WRITES = "select k.id, a.occurred_at, a.doc ->> 'operation' from api_key k
+    LAST_WRITES = "select k.id, a.occurred_at, a.doc ->> 'operation', a.doc -> 'target' from api_key k
         join audit_log a on a.organization_id = ?1 and a.id =
             (select l.id from audit_log l where l.organization_id = ?1 and l.actor_id = k.id order by l.id desc limit 1)
         where k.organization_id = ?1 and k.id = any(?2)";
@@ -80,7 +81,10 @@ struct RotateTeamApiKey {
 #[schemars(example = json!({
     "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Channel manager", "permissions": ["view_reservations"], "expiresAt": null,
     "createdAt": "2026-11-21T09:30:00.000Z", "lastUsedAt": "2026-11-22T08:00:00.000Z",
-    "lastWrite": { "operation": "updatePortal", "occurredAt": "2026-11-21T10:30:00.000Z" }
+    "lastWrite": {
+        "operation": "updatePortal", "occurredAt": "2026-11-21T10:30:00.000Z",
+        "target": { "type": "portal", "id": "0192f0c1-2345-7abc-8def-0123456789ad", "name": "Casa Azul" },
+    }
 }))]
 struct TeamApiKey {
     id: Uuid,
@@ -98,6 +102,7 @@ struct TeamApiKey {
 #[serde(rename_all = "camelCase")]
 struct LastWrite {
     operation: String,
+    target: TargetView,
     occurred_at: Moment,
 }
 
@@ -138,7 +143,10 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
     let written = if context.reach().is_limited() { Vec::new() } else { context.rows(&LAST_WRITES, values![ids])? };
     let mut written = written
         .iter()
-        .map(|row| Ok((row.get(0)?, LastWrite { occurred_at: Moment(row.get(1)?), operation: row.get(2)? })))
+        .map(|row| {
+            let Json(target) = row.get::<Json<Target>>(3)?;
+            Ok((row.get(0)?, LastWrite { occurred_at: Moment(row.get(1)?), operation: row.get(2)?, target: target.into() }))
+        })
         .collect::<Result<HashMap<Uuid, LastWrite>>>()?;
     let item = |row: &Row| {
         let (id, Json(key)) = (row.get(0)?, row.get(1)?);

@@ -79,7 +79,7 @@ struct ActorView {
 
 /// What it was done to.
 #[derive(Debug, Serialize, JsonSchema)]
-struct TargetView {
+pub(super) struct TargetView {
     /// Such as `portal`, `precheck_step`, `manual`, `property`, `translation`, `webhook_subscription`, `reservation`, `api_key`, `member`.
     #[serde(rename = "type")]
     kind: String,
@@ -87,6 +87,12 @@ struct TargetView {
     id: Option<Uuid>,
     /// What it was called then; null where it has no name.
     name: Option<String>,
+}
+
+impl From<Target> for TargetView {
+    fn from(Target { kind, id, name }: Target) -> Self {
+        Self { kind, id, name }
+    }
 }
 
 /// What of a row stands in no column of its own.
@@ -104,13 +110,12 @@ impl AuditEntry {
     /// From the columns of [`LIST`].
     fn from_row(row: &Row) -> Result<Self> {
         let Json(Doc { actor_kind, operation, target, changes, request_id }) = row.get(4)?;
-        let Target { kind, id, name } = target;
         Ok(Self {
             id: row.get(0)?,
             occurred_at: Moment(row.get(1)?),
             actor: ActorView { kind: actor_kind, id: row.get(2)?, name: row.get(3)? },
             operation,
-            target: TargetView { kind, id, name },
+            target: target.into(),
             changes,
             request_id,
         })

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use strum::VariantArray as _;
 use uuid::Uuid;
 
+use super::super::audit::{LastWrite, last_writes};
 use super::super::frame::{Done, Frame};
 use super::super::paging::Paging;
 use super::super::refusal::Refusal;
@@ -40,13 +41,6 @@ struct Key {
     created_at: String,
     last_used_at: Option<String>,
     last_write: Option<LastWrite>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LastWrite {
-    operation: String,
-    occurred_at: String,
 }
 
 /// A key that was made, or has another token.
@@ -106,7 +100,7 @@ fn are_made_here(visit: &Visit) -> bool {
     visit.service.kit.part::<ConsoleKeys>().is_some_and(|keys| keys.0) && visit.answers_for_organization()
 }
 
-fn row(visit: &Visit, key: Key, are_made_here: bool) -> Row {
+fn row(visit: &Visit, key: Key, written: Option<(String, When)>, are_made_here: bool) -> Row {
     let id = key.id.to_string();
     let way = |place: &str| are_made_here.then(|| visit.address(&format!("{PATH}/{id}/{place}")));
     let has_expired =
@@ -117,7 +111,7 @@ fn row(visit: &Visit, key: Key, are_made_here: bool) -> Row {
         expires: when::maybe(visit, key.expires_at.as_deref()),
         has_expired,
         last: when::maybe(visit, key.last_used_at.as_deref()),
-        written: key.last_write.map(|write| (write.operation, when::moment(visit, &write.occurred_at))),
+        written,
         history: visit.answers_for_organization().then(|| visit.address_with("/audit", &[("actor", &id)])),
         // An expired key can be replaced and stays expired.
         rotate: way("rotate").filter(|_| !has_expired),
@@ -130,10 +124,14 @@ pub(super) fn list(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let Listed { rows, paging } = Listed::<Key>::of(visit, LIST, PATH).await?;
         let are_made_here = are_made_here(visit);
+        let writes: Vec<_> = rows.iter().filter_map(|key| Some((key.name.as_str(), key.last_write.as_ref()?))).collect();
+        let mut said = last_writes(visit, &writes).await.into_iter();
+        let written = rows.iter().map(|key| Some((when::moment(visit, &key.last_write.as_ref()?.occurred_at), said.next()?)));
+        let written: Vec<_> = written.map(|written| written.map(|(at, said)| (said, at))).collect();
         let page = Keys {
             frame: Frame::new(visit, visit.words.access.access),
             tabs: tabs(visit, Tab::Keys),
-            rows: rows.into_iter().map(|key| row(visit, key, are_made_here)).collect(),
+            rows: rows.into_iter().zip(written).map(|(key, written)| row(visit, key, written, are_made_here)).collect(),
             paging,
             new: are_made_here.then(|| visit.address(&format!("{PATH}/new"))),
         };

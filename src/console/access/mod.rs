@@ -199,6 +199,7 @@ fn members(visit: &Visit) -> Answering<'_> {
             may: may(visit, &member.permissions),
             flats: match &member.property_ids {
                 None => words.all_flats.to_owned(),
+                Some(ids) if ids.len() == 1 => words.one_flat.to_owned(),
                 Some(ids) => fill(words.some_flats, &[("count", &ids.len().to_string())]),
             },
             name: member.name,

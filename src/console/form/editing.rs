@@ -466,7 +466,8 @@ impl Drawn<'_> {
         for (path, message) in &self.problems.fields {
             let place = place(path, &names, &self.fields);
             let field = path.iter().rfind(|segment| segment.parse::<usize>().is_err()).map_or("", String::as_str);
-            let said = if field.is_empty() { message.clone() } else { format!("{}: {message}", labels::label(visit.language, field)) };
+            let label = || labels::label(visit.language, field);
+            let said = if field.is_empty() { message.clone() } else { words.frame.labelled(&label(), message) };
             problems.push((said, place.clone()));
             if let Some(name) = place {
                 errors.entry(name).or_default().push(message.clone());

@@ -19,6 +19,13 @@ use crate::console::visit::{Fields, first};
 /// Objects of a list that a form can have at the most.
 const MOST_ROWS: usize = 200;
 
+/// The numbers that stand for none, by their fields: a form shows nothing there.
+const NONE: [(&str, u64); 1] = [("maxLos", 1_000)];
+
+fn nothing_of(spec: &Spec) -> Option<u64> {
+    NONE.iter().find(|(name, _)| *name == spec.name).map(|(_, none)| *none)
+}
+
 /// What a browser sends of a form that shows this value and that nobody touches.
 pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields) {
     let mut push = |name: String, value: String| fields.push((name, value));
@@ -26,6 +33,7 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
         // A line has no ends.
         Kind::Line(_) => push(name.into(), text(value).replace(['\r', '\n'], "")),
         Kind::Area => push(name.into(), text(value).replace("\r\n", "\n")),
+        Kind::Number if nothing_of(spec).is_some_and(|none| value == Some(&json!(none))) => push(name.into(), String::new()),
         Kind::Number | Kind::Choice(_) | Kind::Colour | Kind::Date | Kind::Reference(_) => push(name.into(), text(value)),
         Kind::Text(_) => push(name.into(), text(value.and_then(|value| value.get("text"))).replace("\r\n", "\n")),
         Kind::Switch if !is_plain_switch(spec) => push(name.into(), text(value)),
@@ -85,7 +93,10 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
             // Nothing is chosen: where there has to be something, nothing is said.
             sent.filter(|sent| !sent.is_empty() || spec.is_nullable).and_then(|sent| said(spec, sent, |sent| json!(sent)))
         }
-        Kind::Number => sent.and_then(|sent| said(spec, sent.trim(), number)),
+        Kind::Number => sent.and_then(|sent| match nothing_of(spec).filter(|_| sent.trim().is_empty()) {
+            Some(none) => Some(json!(none)),
+            None => said(spec, sent.trim(), number),
+        }),
         Kind::Text(_) => {
             let is_blank = |sent: &str| sent.trim().is_empty();
             sent.map(|sent| if is_blank(sent) && spec.is_nullable { Value::Null } else { json!({ "text": sent }) })
@@ -272,6 +283,20 @@ mod tests {
         let spec = spec(Kind::Number, true, true);
         for (typed, expected) in [(" 7 ", json!(7)), ("7.5", json!("7.5")), ("seven", json!("seven")), ("", json!(null))] {
             assert_eq!(read(&spec, "field", &vec![("field".into(), typed.into())]), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_number_that_stands_for_none_is_not_shown() {
+        let spec = Spec { name: "maxLos".into(), ..spec(Kind::Number, false, true) };
+        let shown = |value: Value| {
+            let mut fields = Fields::new();
+            fill(&spec, Some(&value), "field", &mut fields);
+            fields
+        };
+        assert_eq!(shown(json!(1_000)), [("field".to_owned(), String::new())]);
+        for value in [json!(1_000), json!(999), json!(0)] {
+            assert_eq!(read(&spec, "field", &shown(value.clone())), Some(value));
         }
     }
 

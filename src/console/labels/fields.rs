@@ -65,7 +65,7 @@ pub(super) static FIELDS: &[Label] = fields! {
     feeProductIds: "Fees", "Tasas", "Frais"; "Lo que se paga en este paso.", "Ce qui est payé à cette étape.";
     feesPaymentAccountId: "Payment account for the fees", "Cuenta de pago de las tasas", "Compte de paiement des frais"; "Sin definir: la cuenta predeterminada.", "Non défini : le compte par défaut.";
     minLos: "Shortest stay", "Estancia mínima", "Séjour le plus court"; "In nights; 0: none.", "En noches; 0: ninguna.", "En nuits ; 0 : aucun.";
-    maxLos: "Longest stay", "Estancia máxima", "Séjour le plus long"; "In nights; 1000: none.", "En noches; 1000: ninguna.", "En nuits ; 1000 : aucun.";
+    maxLos: "Longest stay", "Estancia máxima", "Séjour le plus long"; "In nights; empty: none.", "En noches; vacío: ninguna.", "En nuits ; vide : aucun.";
     leadTimeMinDays: "Booked at least so many days ahead", "Reservado al menos con tantos días", "Réservé au moins tant de jours avant"; "Días entre la reserva y la llegada.", "Jours entre la réservation et l’arrivée.";
     leadTimeMaxDays: "Booked at most so many days ahead", "Reservado como máximo con tantos días", "Réservé au plus tant de jours avant"; "Días entre la reserva y la llegada.", "Jours entre la réservation et l’arrivée.";
     inclusionType: "Booking channels", "Canales de reserva", "Canaux de réservation"; "Whether booking channels decide who gets the step.", "Si los canales deciden quién recibe el paso.", "Si les canaux décident qui reçoit l’étape.";
@@ -154,6 +154,7 @@ pub(super) static FIELDS: &[Label] = fields! {
     isRequired: "Has to be answered", "Respuesta obligatoria", "Réponse obligatoire"; "", "";
     // What guests give.
     isAccepted: "Accepted", "Aceptado", "Accepté"; "", "";
+    isConfirmed: "Confirmed by the guest", "Confirmado por el huésped", "Confirmé par le voyageur"; "", "";
     signedName: "Signed by", "Firmado por", "Signé par"; "", "";
     signature: "Signed by", "Firmado por", "Signé par"; "", "";
     choice: "Choice", "Elección", "Choix"; "", "";

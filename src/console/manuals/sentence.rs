@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::console::labels;
 use crate::console::visit::Visit;
+use crate::console::{labels, when};
 use crate::words::fill;
 
 /// When guests see a manual with these rules.
@@ -36,7 +36,7 @@ fn of_rule(rule: &Value, visit: &Visit) -> String {
             let window = |window: &Value| {
                 let day = |field: &str| {
                     let day = window[field].as_str().unwrap_or_default();
-                    day.parse().map_or_else(|_| day.to_owned(), |day| visit.dates().day(day))
+                    when::day(visit, day)
                 };
                 format!("{} – {}", day("startDate"), day("endDate"))
             };
@@ -44,11 +44,11 @@ fn of_rule(rule: &Value, visit: &Visit) -> String {
             fill(words.seasons, &[("windows", &windows.join(", "))])
         }
         "length_of_stay" => {
-            let number = |field: &str| rule[field].as_u64().map(|number| number.to_string());
-            match (number("lengthOfStayFromDays"), number("lengthOfStayToDays")) {
-                (Some(from), Some(to)) => fill(words.nights_between, &[("from", &from), ("to", &to)]),
-                (Some(from), None) => fill(words.nights_from, &[("from", &from)]),
-                (None, Some(to)) => fill(words.nights_to, &[("to", &to)]),
+            let nights = |number: i64| visit.words.stays.nights(number);
+            match (rule["lengthOfStayFromDays"].as_i64(), rule["lengthOfStayToDays"].as_i64()) {
+                (Some(from), Some(to)) => fill(words.nights_between, &[("from", &from.to_string()), ("to", &nights(to))]),
+                (Some(from), None) => fill(words.nights_from, &[("from", &nights(from))]),
+                (None, Some(to)) => fill(words.nights_to, &[("to", &nights(to))]),
                 (None, None) => String::new(),
             }
         }
@@ -66,11 +66,12 @@ fn moment(rule: &Value, [anchor, number, unit]: [&str; 3], visit: &Visit) -> Opt
     let words = &visit.words.manuals;
     let anchor = rule[anchor].as_str()?;
     let event = if anchor.contains("check_in") { words.check_in } else { words.check_out };
-    let count = rule[number].as_u64().unwrap_or(0);
+    let count = rule[number].as_i64().unwrap_or(0);
     if anchor.ends_with("_time") || count == 0 {
         return Some(event.to_owned());
     }
-    let unit = if rule[unit] == "hour" { words.hours } else { words.days };
+    let counted = &visit.words.stays;
+    let time = if rule[unit] == "hour" { counted.hours(count) } else { counted.days(count) };
     let way = if anchor.starts_with("before") { words.before } else { words.after };
-    Some(fill(way, &[("count", &count.to_string()), ("unit", unit), ("event", event)]))
+    Some(fill(way, &[("time", &time), ("event", event)]))
 }

@@ -28,7 +28,7 @@ pub static SCREEN: Screen = Screen {
         Page::get("getStaysScreen", "/stays", list),
         Page::get("getStayScreen", "/stays/{id}", one::show).needing(&["getReservation", "getPrecheckinSubmission", "explainGuestView"]),
         Page::post("previewStayOnScreen", "/stays/{id}/preview", one::preview).needing(&["getReservation", "createPortalPreview"]),
-        Page::get("getWhyScreen", "/stays/{id}/why", why::show).needing(&["getPrecheckinSubmission", "explainGuestView"]),
+        Page::get("getWhyScreen", "/stays/{id}/why", why::show).needing(&["getReservation", "explainGuestView"]),
     ],
 };
 

@@ -1,6 +1,7 @@
 //! Why a guest sees what they see: the portal, every step and every manual, each with the rule that decided and what would change it.
 
 use askama::Template;
+use jiff::civil::DateTime;
 use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
@@ -11,10 +12,11 @@ use super::super::paging::Paging;
 use super::super::refusal::Refusal;
 use super::super::reply;
 use super::super::screens::{Answering, way};
-use super::super::submissions::Submission;
 use super::super::visit::Visit;
-use super::super::when;
-use super::SCREEN;
+use super::super::words::Words;
+use super::super::{labels, when};
+use super::{SCREEN, Stay};
+use crate::page::dates_in;
 use crate::words::fill;
 
 /// The explanation of a stay, as it is answered.
@@ -47,6 +49,18 @@ pub(super) struct Item {
 struct Reason {
     key: String,
     message: String,
+    #[serde(default)]
+    facts: Facts,
+}
+
+/// What decided, as far as it is a number, a name or a moment.
+#[derive(Debug, Default, Deserialize)]
+struct Facts {
+    nights: Option<i64>,
+    days: Option<i64>,
+    limit: Option<i64>,
+    name: Option<String>,
+    at: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -57,26 +71,94 @@ struct Hop {
     name: Option<String>,
 }
 
-/// A reason in the language of the page, and in the interface's own words where these are others.
-pub(super) struct Said {
-    pub text: String,
-    pub original: Option<String>,
+/// In which language, and with which words, it is said.
+#[derive(Clone, Copy)]
+struct Tongue {
+    words: &'static Words,
+    language: &'static str,
+}
+
+impl Tongue {
+    const fn of(visit: &Visit) -> Self {
+        Self { words: visit.words, language: visit.language }
+    }
+
+    /// How long before the arrival a stay was booked, or after it.
+    fn booked(self, days: i64) -> String {
+        let words = &self.words.stays;
+        match days {
+            0 => words.booked_same.to_owned(),
+            1.. => fill(words.booked_before, &[("days", &words.days(days))]),
+            _ => fill(words.booked_after, &[("days", &words.days(days.saturating_neg()))]),
+        }
+    }
+
+    /// A moment in the time of the flat.
+    fn at(self, at: &str) -> String {
+        let dates = dates_in(self.language);
+        at.parse().map_or_else(|_| at.to_owned(), |at: DateTime| format!("{}, {}", dates.full(at.date()), dates.time(at.time())))
+    }
 }
 
 impl Reason {
-    fn said(&self, visit: &Visit) -> Said {
-        let own = visit.words.stays.reason(&self.key).filter(|_| visit.language != "en");
-        match own {
-            Some(text) => Said { text: text.to_owned(), original: Some(self.message.clone()) },
-            None => Said { text: self.message.clone(), original: None },
-        }
+    /// The reason in words, with what decided.
+    fn said(&self, tongue: Tongue, kind: Option<Kind>) -> String {
+        let words = &tongue.words.stays;
+        let text = match (words.reason(&self.key), kind) {
+            (Some(_), Some(Kind::Steps)) if self.key == "not_assigned" => words.r_not_assigned_step,
+            (Some(text), _) => text,
+            (None, _) => return self.message.clone(),
+        };
+        self.filled(text, tongue)
+    }
+
+    /// What would have something shown that is not, in a stay of these days.
+    fn change(&self, tongue: Tongue, kind: Kind, days: &str) -> String {
+        let words = &tongue.words.stays;
+        let text = match self.key.as_str() {
+            "not_assigned" if kind == Kind::Steps => words.c_assign_step,
+            // No number of days is as low as that of what was booked after the arrival.
+            "lead_time_min" if self.facts.days.is_some_and(|days| days < 0) => words.c_days_none,
+            key => words.change(key),
+        };
+        // What would do is what the stay has.
+        let value = match self.key.as_str() {
+            "min_los" | "max_los" => self.facts.nights.map(|nights| words.nights(nights)),
+            _ => self.facts.nights.or(self.facts.days).map(|number| number.to_string()),
+        };
+        let always = labels::label(tongue.language, "isAlwaysShown");
+        let rule = category_of(&self.key).map(|category| labels::choice(tongue.language, category)).unwrap_or_default();
+        let text = fill(text, &[("value", &value.unwrap_or_default()), ("always", &always), ("rule", &rule), ("days", days)]);
+        self.filled(&text, tongue)
+    }
+
+    /// A text with what decided in its places.
+    fn filled(&self, text: &str, tongue: Tongue) -> String {
+        let Facts { nights, days, limit, name, at } = &self.facts;
+        let words = &tongue.words.stays;
+        let is_of_days = self.key.starts_with("lead_time");
+        let limit = limit.map(|limit| if is_of_days { words.days(limit) } else { words.nights(limit) });
+        let name = name
+            .as_deref()
+            .map(|name| if self.key == "verification_status" { labels::choice(tongue.language, name) } else { name.to_owned() });
+        let field = field_of(&self.key).map(|field| labels::label(tongue.language, field));
+        let values = [
+            ("nights", nights.map(|nights| words.nights(nights))),
+            ("booked", days.map(|days| tongue.booked(days))),
+            ("limit", limit),
+            ("name", name),
+            ("at", at.as_deref().map(|at| tongue.at(at))),
+            ("field", field),
+        ];
+        let values: Vec<(&str, &str)> = values.iter().filter_map(|(place, value)| Some((*place, value.as_deref()?))).collect();
+        fill(text, &values)
     }
 }
 
 /// The portal that serves a stay.
 pub(super) struct Portal {
     pub name: String,
-    pub reason: Said,
+    pub reason: String,
     pub way: Option<String>,
     /// Where it is decided that it serves the stay.
     pub rule: Option<(&'static str, String)>,
@@ -97,7 +179,7 @@ impl Explanation {
         let name = self.portal.id.map(|id| self.portal.name.clone().unwrap_or_else(|| id.to_string()));
         Portal {
             name: name.unwrap_or_else(|| words.no_portal_serves.to_owned()),
-            reason: self.portal.reason.said(visit),
+            reason: self.portal.reason.said(Tongue::of(visit), None),
             way: self.portal.id.and_then(|id| way(visit, "/portals/{id}", &id.to_string())),
             rule: self.rule_of_portal(visit),
         }
@@ -137,7 +219,7 @@ impl Kind {
     }
 }
 
-/// The field of a step's form that a rule of steps is, by its key.
+/// The field of a step's or a rule's form that decided, by the key of the reason.
 fn field_of(key: &str) -> Option<&'static str> {
     Some(match key {
         "inactive" => "isActive",
@@ -149,6 +231,19 @@ fn field_of(key: &str) -> Option<&'static str> {
         "channel_excluded" => "excludedSources",
         "channel_not_included" => "includedSourcesReturning",
         "returning_guest" => "isReturningGuestExcluded",
+        "stay_too_short" => "lengthOfStayFromDays",
+        "stay_too_long" => "lengthOfStayToDays",
+        _ => return None,
+    })
+}
+
+/// The visibility rule that decided, by the key of the reason.
+fn category_of(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "too_early" | "too_late" => "relative_date",
+        "out_of_season" => "seasonal",
+        "booking_source" => "booking_source",
+        "verification_status" => "verification_status",
         _ => return None,
     })
 }
@@ -174,16 +269,16 @@ fn rule(visit: &Visit, kind: Kind, key: &str, id: &str, portal: Option<Uuid>) ->
 struct Row {
     name: String,
     is_shown: bool,
-    reason: Said,
+    reason: String,
     /// How an assignment reaches the flat.
     path: Vec<String>,
-    change: &'static str,
+    change: String,
     /// Where the rule is that decided, the thing itself and its assignments: what each is called, and its address.
     ways: Vec<(&'static str, String)>,
 }
 
-fn row(visit: &Visit, kind: Kind, item: &Item, portal: Option<Uuid>) -> Row {
-    let words = &visit.words.stays;
+fn row(visit: &Visit, kind: Kind, item: &Item, portal: Option<Uuid>, days: &str) -> Row {
+    let (words, tongue) = (&visit.words.stays, Tongue::of(visit));
     let hop = |hop: &Hop| {
         let text = match hop.kind.as_str() {
             "property" => words.hop_property,
@@ -201,9 +296,9 @@ fn row(visit: &Visit, kind: Kind, item: &Item, portal: Option<Uuid>) -> Row {
     Row {
         name: item.nickname.clone(),
         is_shown: item.is_shown,
-        reason: item.reason.said(visit),
+        reason: item.reason.said(tongue, Some(kind)),
         path: item.path.iter().map(hop).collect(),
-        change: words.change(&item.reason.key, item.is_shown),
+        change: if item.is_shown { words.c_hide.to_owned() } else { item.reason.change(tongue, kind, days) },
         ways: rule.into_iter().chain(own).chain(assignments).collect(),
     }
 }
@@ -228,8 +323,9 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.stays;
         let id = visit.named("id")?;
-        let submission = Submission::read(visit, id).await?;
-        let zone = flats::zone(visit, submission.property_id).await;
+        let stay: Stay = visit.get("getReservation", json!({ "id": id })).await?;
+        let days = when::days(visit, &stay.check_in, &stay.check_out);
+        let zone = flats::zone(visit, stay.property_id).await;
         let at = visit.asks("at").unwrap_or_default().trim().to_owned();
         let moment = (!at.is_empty()).then(|| when::typed(&at, &zone).unwrap_or_else(|| at.clone()));
         let explanation = Explanation::read(visit, id, moment.as_deref()).await?;
@@ -258,11 +354,11 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
         };
         let items: Vec<&Item> = items.iter().filter(is_wanted).collect();
         let paging = Paging::of(visit, &path, items.len());
-        let guest = submission.guest_name.clone().unwrap_or_else(|| visit.words.submissions.unknown_guest.to_owned());
+        let guest = stay.called(visit);
         let page = Shown {
             frame: Frame::new(visit, words.why).below(visit, words.stays, SCREEN.path).below(visit, guest, &format!("/stays/{id}")),
             portal: explanation.portal(visit),
-            rows: paging.cut(items).into_iter().map(|item| row(visit, kind, item, explanation.portal_id())).collect(),
+            rows: paging.cut(items).into_iter().map(|item| row(visit, kind, item, explanation.portal_id(), &days)).collect(),
             path: visit.address(&path),
             tabs,
             of: kind.word(),
@@ -274,4 +370,95 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
         };
         Ok(reply::of(visit, 200, &page))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::words;
+    use super::*;
+
+    fn tongue(language: &'static str) -> Tongue {
+        Tongue { words: words::of(language), language }
+    }
+
+    /// A reason in a language, and what would change it.
+    fn told(language: &'static str, kind: Kind, key: &str, facts: serde_json::Value) -> (String, String) {
+        let reason = Reason { key: key.into(), message: "In its own words.".into(), facts: Facts::deserialize(facts).unwrap() };
+        (reason.said(tongue(language), Some(kind)), reason.change(tongue(language), kind, "11–14 December"))
+    }
+
+    #[test]
+    fn a_reason_is_said_with_its_numbers_and_what_would_do() {
+        let english = |kind, key, facts| told("en", kind, key, facts);
+        let both = |reason: &str, change: &str| (reason.to_owned(), change.to_owned());
+        assert_eq!(
+            english(Kind::Steps, "min_los", json!({ "nights": 2, "limit": 32 })),
+            both(
+                "The stay has 2 nights; the step is for stays of 32 nights or more.",
+                "Shortest stay of 2 nights or less, or “For every guest” ticked."
+            )
+        );
+        assert_eq!(
+            english(Kind::Steps, "lead_time_max", json!({ "days": 30, "limit": 14 })),
+            both(
+                "Booked 30 days before check-in; the step asks for at most 14 days ahead.",
+                "“Booked at most so many days ahead” set to 30 or more, or left empty; or “For every guest” ticked."
+            )
+        );
+        assert_eq!(
+            english(Kind::Steps, "lead_time_min", json!({ "days": 0, "limit": 1 })).0,
+            "Booked on the day of check-in; the step asks for at least 1 day ahead."
+        );
+        let late = english(Kind::Steps, "lead_time_min", json!({ "days": -2, "limit": 1 }));
+        assert_eq!(late.0, "Booked 2 days after check-in; the step asks for at least 1 day ahead.");
+        assert_eq!(late.1, "“Booked at least so many days ahead” left empty, or “For every guest” ticked.");
+        assert_eq!(
+            english(Kind::Steps, "channel_excluded", json!({ "name": "{field}" })).0,
+            "Booked through {field}, which is among “All channels but these”."
+        );
+        assert_eq!(
+            english(Kind::Manuals, "too_early", json!({ "at": "2026-12-11T15:00:00" })),
+            both(
+                "It is shown from 11 December 2026, 15:00 on, in the flat’s time.",
+                "an earlier start in the rule “Moment of the stay”; or looking at 11 December 2026, 15:00 or later."
+            )
+        );
+        assert!(english(Kind::Manuals, "out_of_season", json!({})).1.ends_with("that has a night of this stay: 11–14 December."));
+        assert!(english(Kind::Steps, "not_assigned", json!({})).0.ends_with("or its portal."));
+        assert_eq!(english(Kind::Steps, "of_tomorrow", json!({})), both("In its own words.", "another value of this rule."));
+        assert_eq!(
+            told("es", Kind::Manuals, "stay_too_short", json!({ "nights": 1, "limit": 3 })).0,
+            "La estancia tiene 1 noche; el manual es para estancias de 3 noches o más."
+        );
+        assert_eq!(
+            told("fr", Kind::Manuals, "verification_status", json!({ "name": "unverified" })),
+            both(
+                "Il n’est pas affiché tant que l’identité du voyageur est : Non vérifiée.",
+                "une règle « Identité du voyageur » qui comprend Non vérifiée."
+            )
+        );
+    }
+
+    /// Nothing is left in braces, whatever decided.
+    #[test]
+    fn every_reason_is_complete() {
+        let facts = json!({ "nights": 3, "days": 4, "limit": 5, "name": "direct", "at": "2026-12-11T15:00:00" });
+        for language in ["en", "es", "fr"] {
+            for (kind, keys) in [
+                (
+                    Kind::Steps,
+                    "min_los max_los lead_time_min lead_time_max channel_excluded channel_not_included returning_guest not_assigned inactive",
+                ),
+                (
+                    Kind::Manuals,
+                    "too_early too_late out_of_season stay_too_short stay_too_long booking_source verification_status not_assigned",
+                ),
+            ] {
+                for key in keys.split(' ') {
+                    let (reason, change) = told(language, kind, key, facts.clone());
+                    assert!(!reason.contains('{') && !change.contains('{') && reason != "In its own words.", "{key}: {reason} {change}");
+                }
+            }
+        }
+    }
 }

@@ -339,7 +339,7 @@ fn line(visit: &Visit, row: &Row, number: usize, titles: &HashMap<Uuid, String>,
             "missing_payment_account" => words.steps.missing_payment_account,
             _ => words.steps.missing_account,
         }),
-        who: row.rules.said_of(words, flats),
+        who: row.rules.said_of(words, flats, row.is_active),
         assigned: row.scope.said(words),
     }
 }
@@ -404,7 +404,9 @@ async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Re
         changed = Changed::of(visit, stored.id).await;
         used = Use::of(visit, Entity::Step, stored.id).await;
         let flats = reached(visit, vec![stored.id]).await.get(&stored.id).copied();
-        who = Rules::deserialize(Value::Object(stored.value.clone())).ok().map(|rules| rules.said_of(visit.words, flats));
+        who = Rules::deserialize(Value::Object(stored.value.clone()))
+            .ok()
+            .map(|rules| rules.said_of(visit.words, flats, stored.value["isActive"] == true));
         let title = stored.value.get("displayTitleMlTextId").and_then(Value::as_str).and_then(|id| id.parse().ok());
         let title = title.map(|id| (labels::label(visit.language, "displayTitle"), id));
         spoken = Spoken::all(visit, &title.into_iter().chain(form.texts.iter().cloned()).collect::<Vec<_>>()).await;

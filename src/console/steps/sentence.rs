@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::console::words::{Steps, Words};
+use crate::console::words::Words;
 use crate::words::fill;
 
 /// The longest stay that is none.
@@ -34,10 +34,15 @@ pub struct Counts {
 }
 
 impl Rules {
-    /// Which guests get the step, of how many flats, as far as that is known.
-    pub fn said_of(&self, words: &Words, flats: Option<usize>) -> String {
-        let words = &words.steps;
+    /// Which guests get the step, of how many flats, as far as that is known; of one that is switched off, who would.
+    pub fn said_of(&self, words: &Words, flats: Option<usize>, is_active: bool) -> String {
+        let who = self.who(words, flats);
+        if is_active { who } else { fill(words.steps.off, &[("who", &who)]) }
+    }
+
+    fn who(&self, words: &Words, flats: Option<usize>) -> String {
         let parts = self.parts(words);
+        let words = &words.steps;
         let flats = match flats {
             None => None,
             Some(0) if parts.is_empty() || self.is_always_shown => return words.nobody.to_owned(),
@@ -56,20 +61,21 @@ impl Rules {
     }
 
     /// Which stays it is for.
-    fn parts(&self, words: &Steps) -> Vec<String> {
+    fn parts(&self, words: &Words) -> Vec<String> {
+        let (words, counted) = (&words.steps, &words.stays);
         let number = |number: u32| number.to_string();
         let mut parts = Vec::new();
         match (self.min_los, self.max_los) {
             (0, NO_MAXIMUM) => {}
-            (from, NO_MAXIMUM) => parts.push(fill(words.nights_from, &[("from", &number(from))])),
-            (0, to) => parts.push(fill(words.nights_to, &[("to", &number(to))])),
-            (from, to) => parts.push(fill(words.nights_between, &[("from", &number(from)), ("to", &number(to))])),
+            (from, NO_MAXIMUM) => parts.push(fill(words.nights_from, &[("from", &counted.nights(from))])),
+            (0, to) => parts.push(fill(words.nights_to, &[("to", &counted.nights(to))])),
+            (from, to) => parts.push(fill(words.nights_between, &[("from", &number(from)), ("to", &counted.nights(to))])),
         }
         match (self.lead_time_min_days, self.lead_time_max_days) {
             (None, None) => {}
-            (Some(from), None) => parts.push(fill(words.ahead_from, &[("from", &number(from))])),
-            (None, Some(to)) => parts.push(fill(words.ahead_to, &[("to", &number(to))])),
-            (Some(from), Some(to)) => parts.push(fill(words.ahead_between, &[("from", &number(from)), ("to", &number(to))])),
+            (Some(from), None) => parts.push(fill(words.ahead_from, &[("from", &counted.days(from))])),
+            (None, Some(to)) => parts.push(fill(words.ahead_to, &[("to", &counted.days(to))])),
+            (Some(from), Some(to)) => parts.push(fill(words.ahead_between, &[("from", &number(from)), ("to", &counted.days(to))])),
         }
         let channels = |names: &Option<Vec<String>>| names.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ");
         match self.inclusion_type.as_deref() {
@@ -95,8 +101,11 @@ impl Counts {
             (self.tag_count, words.assign.tags),
             (self.portal_count, words.portals.portals),
         ];
-        let parts: Vec<String> =
-            parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{}: {count}", what.to_lowercase())).collect();
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| words.frame.labelled(&what.to_lowercase(), &count.to_string()))
+            .collect();
         if parts.is_empty() { words.steps.unassigned.to_owned() } else { fill(words.steps.assigned, &[("what", &parts.join(", "))]) }
     }
 }
@@ -109,7 +118,7 @@ mod tests {
     #[test]
     fn rules_are_a_sentence() {
         let rules = Rules { max_los: NO_MAXIMUM, ..Rules::default() };
-        let said = |rules: &Rules| rules.said_of(of("en"), None);
+        let said = |rules: &Rules| rules.said_of(of("en"), None, true);
         assert_eq!(said(&rules), "Every guest of where it is assigned gets it.");
         assert_eq!(
             said(&Rules { is_always_shown: true, min_los: 3, ..rules.clone() }),
@@ -128,16 +137,22 @@ mod tests {
             "For stays of 2 nights or more; booked at most 3 days ahead; not through direct, airbnb; not of guests who stayed before."
         );
         assert_eq!(
-            Rules { is_returning_guest_excluded: false, lead_time_max_days: None, ..rules.clone() }.said_of(of("en"), Some(214)),
+            Rules { is_returning_guest_excluded: false, lead_time_max_days: None, ..rules.clone() }.said_of(of("en"), Some(214), true),
             "Guests of 214 flats, for stays of 2 nights or more; not through direct, airbnb."
         );
         let rules = Rules { max_los: NO_MAXIMUM, ..Rules::default() };
-        assert_eq!(rules.said_of(of("en"), Some(0)), "It reaches no flat yet: nobody gets it.");
+        assert_eq!(rules.said_of(of("en"), Some(0), true), "It reaches no flat yet: nobody gets it.");
         assert_eq!(
-            Rules { min_los: 2, ..rules.clone() }.said_of(of("en"), Some(0)),
+            Rules { min_los: 2, ..rules.clone() }.said_of(of("en"), Some(0), true),
             "It reaches no flat yet: nobody gets it. For stays of 2 nights or more."
         );
-        assert_eq!(rules.said_of(of("fr"), Some(1)), "Tout voyageur de 1 logement la reçoit.");
-        assert_eq!(Counts { tag_count: 2, ..Counts::default() }.said(of("fr")), "Affectée à : étiquettes: 2.");
+        assert_eq!(rules.said_of(of("fr"), Some(1), true), "Tout voyageur de 1 logement la reçoit.");
+        assert_eq!(
+            rules.said_of(of("en"), Some(686), false),
+            "It is switched off: nobody gets it meanwhile. Once it is on: Every guest of 686 flats gets it."
+        );
+        let short = Rules { min_los: 1, lead_time_min_days: Some(1), ..rules };
+        assert_eq!(short.said_of(of("en"), None, true), "For stays of 1 night or more; booked at least 1 day ahead.");
+        assert_eq!(Counts { tag_count: 2, ..Counts::default() }.said(of("fr")), "Affectée à : étiquettes : 2.");
     }
 }

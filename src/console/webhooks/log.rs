@@ -14,6 +14,7 @@ use super::super::reply;
 use super::super::screens::Answering;
 use super::super::visit::Visit;
 use super::super::when::{self, When};
+use super::make::CREATE;
 use super::{SCREEN, Subscription};
 use crate::words::fill;
 
@@ -61,7 +62,10 @@ struct Shown<'v> {
     one: Subscription,
     standing: (&'static str, &'static str),
     owner: String,
-    reason: Option<&'static str>,
+    /// Why it is switched off and since when, and where one like it is made.
+    off: Option<Off>,
+    /// What it is limited to.
+    flats: Option<String>,
     last: Option<When>,
     made: When,
     path: String,
@@ -74,7 +78,26 @@ struct Shown<'v> {
     is_kept: bool,
 }
 
-fn row(visit: &Visit, path: &str, delivery: Delivery) -> Row {
+struct Off {
+    reason: &'static str,
+    about: String,
+    way: Option<String>,
+}
+
+impl Off {
+    fn of(visit: &Visit, one: &Subscription) -> Option<Self> {
+        let words = &visit.words.webhooks;
+        let at = when::moment(visit, one.disabled_at.as_deref()?).text;
+        let like_it = [("event", one.event.as_str()), ("targetUrl", one.target_url.as_str())];
+        Some(Self {
+            reason: one.disabled_reason.as_deref().map(|reason| words.disabled_for(reason)).unwrap_or_default(),
+            about: fill(words.off, &[("at", &at)]),
+            way: visit.may_send(CREATE, &json!({ "event": one.event })).then(|| visit.address_with("/webhooks/new", &like_it)),
+        })
+    }
+}
+
+fn row(visit: &Visit, path: &str, is_off: bool, delivery: Delivery) -> Row {
     let words = &visit.words.webhooks;
     let attempt = |attempt: &Attempt| {
         let outcome = match (attempt.status_code, &attempt.error) {
@@ -89,7 +112,7 @@ fn row(visit: &Visit, path: &str, delivery: Delivery) -> Row {
         attempts: fill(words.attempts, &[("count", &delivery.attempts.len().to_string())]),
         tries: delivery.attempts.iter().rev().take(TRIES).rev().map(attempt).collect(),
         next: when::maybe(visit, delivery.next_attempt_at.as_deref()),
-        again: (delivery.status != "pending").then(|| visit.address(&format!("{path}/deliveries/{}", delivery.id))),
+        again: (delivery.status != "pending" && !is_off).then(|| visit.address(&format!("{path}/deliveries/{}", delivery.id))),
         event: delivery.event,
         id: delivery.id,
     }
@@ -105,12 +128,13 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         frame: Frame::new(visit, one.target_url.clone()).below(visit, words.webhooks, SCREEN.path),
         standing: one.standing(visit),
         owner: one.owner(visit),
-        reason: one.disabled_reason.as_deref().map(|reason| words.disabled_for(reason)),
+        off: Off::of(visit, &one),
+        flats: one.flats(visit).await?,
         last: when::maybe(visit, one.last_delivered_at.as_deref()),
         made: when::moment(visit, &one.created_at),
         key: visit.new_key(),
         paging: Paging::of(visit, &path, answer.total.unwrap_or(answer.data.len())),
-        rows: answer.data.into_iter().map(|delivery| row(visit, &path, delivery)).collect(),
+        rows: answer.data.into_iter().map(|delivery| row(visit, &path, one.disabled_at.is_some(), delivery)).collect(),
         path: visit.address(&path),
         since: visit.sent("since").map_or_else(|| when::to_type(yesterday(visit), &TimeZone::UTC), str::to_owned),
         said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
@@ -125,33 +149,29 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
 }
 
 /// Does something about a subscription, and goes back to it.
-async fn act(visit: &Visit, operation: &str, arguments: Value, done: Done) -> Result<Response, Refusal> {
+async fn act(visit: &Visit, operation: &str, arguments: Value, done: fn(&Value) -> Done) -> Result<Response, Refusal> {
     let path = format!("/webhooks/{}", visit.named("id")?);
     if visit.may_write() {
-        visit.create::<Value>(operation, arguments, &visit.key(operation)).await?;
-        return Ok(reply::done(visit, &path, done));
+        return match visit.create::<Value>(operation, arguments, &visit.key(operation)).await {
+            Ok(answer) => Ok(reply::done(visit, &path, done(&answer))),
+            // What cannot be done, such as of one that has been switched off meanwhile, is said beside it.
+            Err(refusal) if matches!(refusal.status, 400 | 409) => page(visit, Some(refusal)).await,
+            Err(refusal) => Err(refusal),
+        };
     }
     // What was pressed while the session ended is pressed again.
     Ok(reply::to(visit, &path))
 }
 
 pub(super) fn ping(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move { act(visit, "pingWebhookSubscription", json!({ "id": visit.named("id")? }), Done::Sent).await })
+    Box::pin(async move { act(visit, "pingWebhookSubscription", json!({ "id": visit.named("id")? }), |_| Done::Sent).await })
 }
 
 pub(super) fn redeliver(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let arguments = json!({ "id": visit.named("id")?, "deliveryId": visit.named("delivery")? });
-        act(visit, "redeliverWebhook", arguments, Done::Sent).await
+        act(visit, "redeliverWebhook", arguments, |_| Done::Sent).await
     })
-}
-
-const REDELIVER_FAILED: &str = "redeliverFailedWebhooks";
-
-/// How many deliveries are sent again.
-#[derive(Deserialize)]
-struct Redelivered {
-    redelivered: usize,
 }
 
 /// Since when deliveries are sent again where nobody says another moment.
@@ -162,19 +182,13 @@ fn yesterday(visit: &Visit) -> Timestamp {
 
 pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let path = format!("/webhooks/{}", visit.named("id")?);
         let since = visit.sent("since").unwrap_or_default();
         let since = when::typed(since, &TimeZone::UTC).unwrap_or_else(|| since.to_owned());
         if !visit.may_write() {
             return page(visit, None).await;
         }
-        let arguments = json!({ "id": visit.named("id")?, "since": since });
-        match visit.create::<Redelivered>(REDELIVER_FAILED, arguments, &visit.key(REDELIVER_FAILED)).await {
-            Ok(Redelivered { redelivered: 0 }) => Ok(reply::done(visit, &path, Done::SentNone)),
-            Ok(_) => Ok(reply::done(visit, &path, Done::Sent)),
-            Err(refusal) if refusal.status == 400 => page(visit, Some(refusal)).await,
-            Err(refusal) => Err(refusal),
-        }
+        let done = |answer: &Value| if answer["redelivered"] == 0 { Done::SentNone } else { Done::Sent };
+        act(visit, "redeliverFailedWebhooks", json!({ "id": visit.named("id")?, "since": since }), done).await
     })
 }
 

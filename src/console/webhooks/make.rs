@@ -4,13 +4,16 @@ use askama::Template;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
+use uuid::Uuid;
 
+use super::super::flats;
 use super::super::frame::Frame;
 use super::super::refusal::Refusal;
 use super::super::reply;
 use super::super::screens::Answering;
 use super::super::visit::Visit;
-use super::{Event, SCREEN, Subscription, secret};
+use super::{Event, OF_APPS, SCREEN, Subscription, secret};
+use crate::words::fill;
 
 pub(super) const CREATE: &str = "createWebhookSubscription";
 pub(super) const EVENTS: &str = "listWebhookEventTypes";
@@ -33,41 +36,79 @@ struct New<'v> {
     /// Events, and whether each is chosen.
     events: Vec<(Event, bool)>,
     url: String,
+    /// Whether an event is left out that is for apps alone.
+    is_for_apps: bool,
+    /// The names of the flats that it is to be limited to, as they are typed, for whoever may look for flats; and what to type there.
+    flats: Option<(String, String)>,
     said: Vec<String>,
     is_kept: bool,
 }
 
-async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+/// Flats that can be named; each is looked for.
+const MOST: usize = 20;
+
+/// The flats that are named, a line each; or what is wrong with one.
+async fn flats_named(visit: &Visit) -> Result<Result<Vec<Uuid>, String>, Refusal> {
+    let words = &visit.words.webhooks;
+    let names: Vec<&str> = visit.sent("flats").unwrap_or_default().lines().map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names.len() > MOST {
+        return Ok(Err(fill(words.too_many_flats, &[("count", &MOST.to_string())])));
+    }
+    let mut ids = Vec::new();
+    for name in names {
+        match flats::meant(visit, name).await? {
+            Ok(id) => ids.push(id),
+            Err(_) => return Ok(Err(fill(words.which_flat, &[("name", name)]))),
+        }
+    }
+    Ok(Ok(ids))
+}
+
+async fn page(visit: &Visit, status: u16, said: Vec<String>) -> Result<Response, Refusal> {
     let words = &visit.words.webhooks;
     let mut events: Vec<Event> = visit.get(EVENTS, json!({})).await?;
+    let has_it = |events: &[Event]| events.iter().any(|event| event.event == OF_APPS);
+    let is_known = has_it(&events);
     events.retain(|event| visit.may_send(CREATE, &json!({ "event": event.event })));
-    let chosen = visit.sent("event").unwrap_or_default();
+    // What is like another one comes with its address.
+    let given = |name: &str| visit.sent(name).or_else(|| visit.asks(name)).unwrap_or_default();
+    let chosen = given("event");
     let page = New {
         frame: Frame::new(visit, words.new).below(visit, words.webhooks, SCREEN.path),
         action: visit.address("/webhooks/new"),
         key: visit.sent("key").map_or_else(|| visit.new_key(), str::to_owned),
+        is_for_apps: is_known && !has_it(&events),
+        flats: flats::are_found(visit)
+            .then(|| (visit.sent("flats").unwrap_or_default().to_owned(), fill(words.only_flats_hint, &[("count", &MOST.to_string())]))),
         events: events.into_iter().map(|event| (event.event == chosen, event)).map(|(is_chosen, event)| (event, is_chosen)).collect(),
-        url: visit.sent("targetUrl").unwrap_or_default().to_owned(),
-        said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
+        url: given("targetUrl").to_owned(),
+        said,
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
     };
-    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
+    Ok(reply::of(visit, status, &page))
 }
 
 pub(super) fn new(visit: &Visit) -> Answering<'_> {
-    Box::pin(page(visit, None))
+    Box::pin(page(visit, 200, Vec::new()))
 }
 
 pub(super) fn create(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         if !visit.may_write() {
-            return page(visit, None).await;
+            return page(visit, 200, Vec::new()).await;
         }
         let url = visit.sent("targetUrl").unwrap_or_default().trim();
-        let arguments = json!({ "event": visit.sent("event").unwrap_or_default(), "targetUrl": url });
+        let flats = match flats_named(visit).await? {
+            Ok(flats) => flats,
+            Err(problem) => return page(visit, 400, vec![problem]).await,
+        };
+        let mut arguments = json!({ "event": visit.sent("event").unwrap_or_default(), "targetUrl": url });
+        if !flats.is_empty() {
+            arguments["filters"] = json!({ "propertyIds": flats });
+        }
         match visit.create::<Made>(CREATE, arguments, &visit.key(CREATE)).await {
             Ok(made) => Ok(secret::shown(visit, &made)),
-            Err(refusal) if refusal.is_about_what_was_sent() => page(visit, Some(refusal)).await,
+            Err(refusal) if refusal.is_about_what_was_sent() => page(visit, refusal.status, refusal.sentences(visit)).await,
             Err(refusal) => Err(refusal),
         }
     })

@@ -11,12 +11,14 @@ use uuid::Uuid;
 
 pub use secret::{LONGEST, grace, hours};
 
+use super::flats;
 use super::frame::Frame;
 use super::paging::{Paging, ROWS};
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
 use super::visit::Visit;
+use crate::words::fill;
 
 /// The screen.
 pub static SCREEN: Screen = Screen {
@@ -42,6 +44,10 @@ pub static SCREEN: Screen = Screen {
 };
 
 const LIST: &str = "listReachedWebhookSubscriptions";
+/// The event that is for apps alone.
+const OF_APPS: &str = "workflow.step";
+/// Flats that are named of those that a subscription is limited to.
+const NAMED: usize = 20;
 /// How subscriptions stand, as the list is asked for them.
 const STATES: [&str; 3] = ["working", "failing", "disabled"];
 
@@ -57,8 +63,18 @@ pub struct Subscription {
     disabled_reason: Option<String>,
     last_delivered_at: Option<String>,
     created_at: String,
+    #[serde(default)]
+    filters: Filters,
     /// Whose it is, where a list has it.
     owner: Option<Owner>,
+}
+
+/// What a subscription is limited to, as it is answered.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Filters {
+    property_ids: Vec<Uuid>,
+    workflow_step: Option<String>,
 }
 
 /// Whose a subscription is, as it is answered.
@@ -86,6 +102,20 @@ impl Subscription {
         let Some(owner) = &self.owner else { return String::new() };
         let name = owner.name.as_deref().unwrap_or(words.owner_gone);
         format!("{name} · {}", words.owner_kind(&owner.kind))
+    }
+
+    /// What the flats are called that it is limited to; nothing where it is to all.
+    async fn flats(&self, visit: &Visit) -> Result<Option<String>, Refusal> {
+        let ids = &self.filters.property_ids;
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        let found = flats::among(visit, ids.iter().copied()).await?;
+        let mut called: Vec<String> = found.into_values().map(|flat| flat.name).take(NAMED).collect();
+        if called.len() < ids.len() {
+            called.push(fill(visit.words.webhooks.more_flats, &[("count", &(ids.len() - called.len()).to_string())]));
+        }
+        Ok(Some(called.join(", ")))
     }
 
     /// How it stands: in words, and how that looks.

@@ -47,12 +47,13 @@ words! {
         inactive: "Switched off", "Desactivado", "Désactivé";
         two_factor: "Two factors", "Dos factores", "Deux facteurs";
         one_factor: "No second factor", "Sin segundo factor", "Pas de second facteur";
+        one_flat: "1 flat", "1 alojamiento", "1 logement";
         some_flats: "{count} flats", "{count} alojamientos", "{count} logements";
         all_flats: "All flats", "Todos los alojamientos", "Tous les logements";
         view_properties: "see the setup and flats", "ver la configuración y los alojamientos", "voir la configuration et les logements";
         modify_properties: "change the setup", "cambiar la configuración", "modifier la configuration";
-        view_guides: "see manuals", "ver guías", "voir les guides";
-        modify_guides: "change manuals", "cambiar guías", "modifier les guides";
+        view_guides: "see manuals", "ver manuales", "voir les guides";
+        modify_guides: "change manuals", "cambiar manuales", "modifier les guides";
         modify_tasks: "change tasks", "cambiar tareas", "modifier les tâches";
         manage_organization: "manage the organization", "gestionar la organización", "gérer l’organisation";
         view_reservations: "see stays", "ver estancias", "voir les séjours";

@@ -1,6 +1,7 @@
 //! What is said of who did what.
 
 use super::words;
+use crate::words::fill;
 
 words! {
     /// What is said of who did what.
@@ -16,6 +17,7 @@ words! {
         all_of_this: "Everything about it", "Todo sobre ello", "Tout à ce sujet";
         fields: "{count} fields", "{count} campos", "{count} champs";
         more: "and {count} more", "y {count} más", "et {count} de plus";
+        one_entry: "1 entry", "1 entrada", "1 entrée";
         entries: "{count} entries", "{count} entradas", "{count} entrées";
         added: "{count} added", "{count} añadidos", "{count} ajoutés";
         taken_back: "{count} taken back", "{count} retirados", "{count} retirés";
@@ -30,29 +32,42 @@ words! {
         removed: "{who} removed {what}", "{who} eliminó {what}", "{who} a supprimé {what}";
         moved: "{who} put {what} in order", "{who} ordenó {what}", "{who} a réordonné {what}";
         assigned: "{who} changed the assignments of {what}", "{who} cambió las asignaciones de {what}", "{who} a modifié les affectations de {what}";
-        approved: "{who} approved what the guest of {what} handed in", "{who} aprobó lo enviado por el huésped de {what}", "{who} a approuvé ce que le voyageur de {what} a transmis";
-        asked: "{who} asked the guest of {what} for changes", "{who} pidió cambios al huésped de {what}", "{who} a demandé des modifications au voyageur de {what}";
-        previewed: "{who} looked at a preview of {what}", "{who} miró una vista previa de {what}", "{who} a regardé un aperçu de {what}";
+        pointed: "{who} changed which portal is assigned to {what}", "{who} cambió el portal asignado a {what}", "{who} a changé le portail affecté à {what}";
+        approved: "{who} approved what was handed in for {what}", "{who} aprobó lo enviado para {what}", "{who} a approuvé ce qui a été transmis pour {what}";
+        asked: "{who} asked for changes to what was handed in for {what}", "{who} pidió cambios en lo enviado para {what}", "{who} a demandé des modifications à ce qui a été transmis pour {what}";
+        previewed: "{who} made a preview of {what}", "{who} creó una vista previa de {what}", "{who} a créé un aperçu de {what}";
         rotated: "{who} made a new signing secret for {what}", "{who} creó un nuevo secreto de firma para {what}", "{who} a créé un nouveau secret de signature pour {what}";
         replaced: "{who} made a new token for {what}", "{who} creó un nuevo token para {what}", "{who} a créé un nouveau jeton pour {what}";
+        ended: "{who} revoked {what}", "{who} revocó {what}", "{who} a révoqué {what}";
         about_actor: "What one API key or member did.", "Lo que hizo una clave de API o un miembro.", "Ce qu’a fait une clé d’API ou un membre.";
-        resent: "{who} sent something again for {what}", "{who} volvió a enviar algo de {what}", "{who} a renvoyé quelque chose pour {what}";
+        resent: "{who} had a delivery sent again for {what}", "{who} hizo repetir una entrega de {what}", "{who} a fait renvoyer un envoi pour {what}";
+        resent_failed: "{who} had what failed sent again for {what}", "{who} hizo repetir las entregas fallidas de {what}", "{who} a fait renvoyer les envois échoués pour {what}";
         pinged: "{who} sent a ping to {what}", "{who} envió un ping a {what}", "{who} a envoyé un ping à {what}";
         signed_in: "{who} signed in", "{who} inició sesión", "{who} s’est connecté";
         signed_out: "{who} signed out", "{who} cerró sesión", "{who} s’est déconnecté";
-        allowed: "{who} let an app in for {what}", "{who} dejó entrar una aplicación para {what}", "{who} a laissé entrer une application pour {what}";
+        linked: "{who} made a sign-in link for {what}", "{who} creó un enlace para entrar para {what}", "{who} a créé un lien de connexion pour {what}";
+        allowed: "{who} let {app} in for {what}", "{who} dejó entrar {app} para {what}", "{who} a laissé entrer {app} pour {what}";
+        disconnected: "{who} disconnected {app} from {what}", "{who} desconectó {app} de {what}", "{who} a déconnecté {app} de {what}";
+        tokened: "{who} made an access token of {app} for {what}", "{who} creó un token de acceso de {app} para {what}", "{who} a créé un jeton d’accès de {app} pour {what}";
+        app: "the app {name}", "la aplicación {name}", "l’application {name}";
+        an_app: "an app", "una aplicación", "une application";
+        by_link: "a sign-in link", "un enlace", "un lien";
+        by_provider: "the identity provider", "el proveedor de identidad", "le fournisseur d’identité";
+        no_maximum: "no maximum", "sin máximo", "sans maximum";
         revoked: "{who} gave back a token of {what}", "{who} devolvió un token de {what}", "{who} a rendu un jeton de {what}";
         other: "{who} did {operation} ({what})", "{who} hizo {operation} ({what})", "{who} a fait {operation} ({what})";
         the_portal: "the portal", "el portal", "le portail";
         the_branding: "the branding", "la marca", "l’identité visuelle";
         the_step: "the step", "el paso", "l’étape";
-        the_manual: "the manual", "la guía", "le guide";
+        the_manual: "the manual", "el manual", "le guide";
         the_category: "the category", "la categoría", "la catégorie";
         the_categories: "the categories", "las categorías", "les catégories";
         the_flat: "the flat", "el alojamiento", "le logement";
         the_text: "the text", "el texto", "le texte";
+        the_subscriptions: "the webhook subscriptions to", "las suscripciones de webhooks a", "les abonnements webhook à";
         the_subscription: "the webhook subscription", "la suscripción de webhooks", "l’abonnement webhook";
-        the_stay: "a stay", "una estancia", "un séjour";
+        a_stay: "a stay", "una estancia", "un séjour";
+        the_stay: "the stay of", "la estancia de", "le séjour de";
         the_key: "the API key", "la clave de API", "la clé d’API";
         the_member: "the member", "el miembro", "le membre";
         the_organization: "the organization", "la organización", "l’organisation";
@@ -61,10 +76,25 @@ words! {
     }
 }
 
+/// What was done, as far as a sentence tells it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Deed<'d> {
+    pub operation: &'d str,
+    pub who: &'d str,
+    /// What it was done to: of which type, whether there is one thing, and what that is called.
+    pub kind: &'d str,
+    pub is_one: bool,
+    pub name: Option<&'d str>,
+    /// What an app is called that it concerns.
+    pub app: Option<&'d str>,
+    /// Whether there is something now that there was not.
+    pub is_new: bool,
+}
+
 impl Audit {
-    /// What a thing of a type is called.
-    pub fn thing(&self, kind: &str) -> &'static str {
-        match kind {
+    /// What a thing of a type is called, in front of its name where it has one.
+    fn thing(&self, deed: &Deed<'_>) -> &'static str {
+        match deed.kind {
             "portal" | "portal_settings" => self.the_portal,
             "portal_branding" => self.the_branding,
             "precheck_step" => self.the_step,
@@ -73,8 +103,10 @@ impl Audit {
             "manual_category_order" => self.the_categories,
             "property" => self.the_flat,
             "translation" => self.the_text,
-            "webhook_subscription" => self.the_subscription,
-            "reservation" => self.the_stay,
+            "webhook_subscription" if deed.is_one => self.the_subscription,
+            "webhook_subscription" => self.the_subscriptions,
+            "reservation" if deed.name.is_some() => self.the_stay,
+            "reservation" => self.a_stay,
             "api_key" => self.the_key,
             "member" => self.the_member,
             "organization" => self.the_organization,
@@ -83,27 +115,140 @@ impl Audit {
         }
     }
 
-    /// What an operation does, as a sentence with places for who, what, and the operation where it has no sentence of its own.
-    pub fn sentence(&self, operation: &str) -> &'static str {
-        let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| operation.starts_with(beginning));
-        match operation {
+    /// What was done, as a sentence.
+    pub fn said(&self, deed: &Deed<'_>) -> String {
+        let sentence = self.sentence(deed.operation, deed.is_new).unwrap_or(self.other);
+        let what = self.thing(deed);
+        let what = if deed.name.is_some() { format!("{what} {{name}}") } else { what.to_owned() };
+        // What runs together with its article does so before there are names in it.
+        let sentence = contracted(&sentence.replace("{what}", &what));
+        let app = deed.app.map_or_else(|| self.an_app.to_owned(), |name| fill(self.app, &[("name", name)]));
+        let name = deed.name.unwrap_or_default();
+        fill(&sentence, &[("who", deed.who), ("name", name), ("app", &app), ("operation", deed.operation)])
+    }
+
+    /// What an operation does, with places for who, what and the app; nothing of one that is not known here.
+    fn sentence(&self, operation: &str, is_new: bool) -> Option<&'static str> {
+        Some(match operation {
+            "createPortal"
+            | "createPortalBranding"
+            | "createPrecheckStep"
+            | "createPortalManual"
+            | "createPortalManualCategory"
+            | "createTranslation"
+            | "createWebhookSubscription"
+            | "createApiKey"
+            | "createTeamApiKey" => self.made,
+            "putOrganization" | "putMember" if is_new => self.made,
+            "updatePortal"
+            | "updatePortalBranding"
+            | "updatePrecheckStep"
+            | "updatePortalManual"
+            | "updatePortalManualCategory"
+            | "setTranslationEntry"
+            | "putOrganization"
+            | "putMember" => self.edited,
+            "deletePortalManualCategory" | "deleteInstruction" | "deleteWebhookSubscription" | "removeMember" => self.removed,
+            "revokeApiKey" | "revokeTeamApiKey" => self.ended,
+            "reorderPortalManualCategories" => self.moved,
+            "updateEntityScopes" | "addEntityScopes" | "removeEntityScopes" => self.assigned,
+            "assignPortalToProperty" => self.pointed,
             "approvePrecheckin" => self.approved,
             "requestPrecheckinChanges" => self.asked,
             "createPortalPreview" => self.previewed,
             "rotateWebhookSecret" => self.rotated,
             "rotateApiKey" | "rotateTeamApiKey" => self.replaced,
+            "redeliverWebhook" => self.resent,
+            "redeliverFailedWebhooks" => self.resent_failed,
             "pingWebhookSubscription" => self.pinged,
             "signIn" => self.signed_in,
             "signOut" => self.signed_out,
+            "createSignInLink" => self.linked,
             "allowApp" => self.allowed,
+            "createAccessToken" => self.tokened,
+            "deleteConnection" | "disconnect" => self.disconnected,
             "revokeToken" => self.revoked,
-            _ if operation.ends_with("EntityScopes") || begins(&["assign"]) => self.assigned,
-            _ if begins(&["create"]) => self.made,
-            _ if begins(&["update", "set", "put"]) => self.edited,
-            _ if begins(&["delete", "revoke"]) => self.removed,
-            _ if begins(&["reorder"]) => self.moved,
-            _ if begins(&["redeliver"]) => self.resent,
-            _ => self.other,
+            _ => return None,
+        })
+    }
+
+    /// By what somebody came in.
+    pub fn entrance(&self, by: &str) -> Option<&'static str> {
+        match by {
+            "link" => Some(self.by_link),
+            "provider" => Some(self.by_provider),
+            _ => None,
         }
+    }
+}
+
+/// A sentence in which prepositions run together with articles, as Spanish and French have it.
+fn contracted(sentence: &str) -> String {
+    let together =
+        [(" de el ", " del "), (" a el ", " al "), (" de le ", " du "), (" de les ", " des "), (" à le ", " au "), (" à les ", " aux ")];
+    together.iter().fold(sentence.to_owned(), |said, (apart, together)| said.replace(apart, together))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::app;
+
+    /// What is audited where there is no operation.
+    const BESIDE: [&str; 4] = ["signIn", "signOut", "allowApp", "revokeToken"];
+
+    #[test]
+    fn whatever_is_audited_has_a_sentence_that_is_true_of_it() {
+        let words = Audit::ENGLISH;
+        let audited = app().operations.iter().filter_map(|operation| Some((operation.id, operation.audits?)));
+        let audited: Vec<_> = audited.collect();
+        assert!(audited.len() > 30, "{}", audited.len());
+        for (id, audits) in audited {
+            let said = words.sentence(id, false).unwrap_or_else(|| panic!("{id} has no sentence"));
+            // What makes a thing is told of that thing; what leaves one as it is says that of no other.
+            assert_eq!(said == words.made, audits.is_making(), "{id}: {said}");
+            let is_of_thing = [words.made, words.edited, words.removed, words.moved, words.assigned].contains(&said);
+            assert!(!(audits.is_leaving() && is_of_thing), "{id}: {said}");
+            assert_eq!(
+                said == words.removed,
+                !audits.is_leaving() && (id.starts_with("delete") || id.starts_with("remove")) && !id.ends_with("Scopes"),
+                "{id}: {said}"
+            );
+        }
+        assert!(BESIDE.iter().all(|id| words.sentence(id, false).is_some()));
+    }
+
+    #[test]
+    fn what_was_done_is_a_sentence() {
+        let said = |words: &Audit, operation, kind, name| {
+            words.said(&Deed { operation, who: "Marta", kind, is_one: true, name, ..Deed::default() })
+        };
+        let (english, spanish, french) = (Audit::ENGLISH, Audit::SPANISH, Audit::FRENCH);
+        assert_eq!(said(&english, "createPortal", "portal", Some("Casa {who}")), "Marta made the portal Casa {who}");
+        assert_eq!(said(&english, "putMember", "member", Some("Ada")), "Marta changed the member Ada");
+        assert_eq!(said(&english, "createSignInLink", "member", Some("Ada")), "Marta made a sign-in link for the member Ada");
+        assert_eq!(said(&english, "approvePrecheckin", "reservation", None), "Marta approved what was handed in for a stay");
+        assert_eq!(
+            said(&english, "createWebhookSubscription", "webhook_subscription", Some("https://a")),
+            "Marta made the webhook subscription https://a"
+        );
+        assert_eq!(said(&english, "teleport", "moon", None), "Marta did teleport (something)");
+        assert_eq!(said(&spanish, "updateEntityScopes", "portal", Some("de el mar")), "Marta cambió las asignaciones del portal de el mar");
+        assert_eq!(said(&spanish, "assignPortalToProperty", "property", Some("Uno")), "Marta cambió el portal asignado al alojamiento Uno");
+        assert_eq!(said(&french, "updateEntityScopes", "manual", Some("Clés")), "Marta a modifié les affectations du guide Clés");
+        let of_app =
+            Deed { operation: "deleteConnection", who: "Marta", kind: "member", is_one: true, name: Some("Ada"), ..Deed::default() };
+        assert_eq!(english.said(&of_app), "Marta disconnected an app from the member Ada");
+        assert_eq!(spanish.said(&Deed { app: Some("Notes"), ..of_app }), "Marta desconectó la aplicación Notes del miembro Ada");
+        let new = Deed { operation: "putMember", who: "The platform", is_new: true, ..of_app };
+        assert_eq!(english.said(&new), "The platform made the member Ada");
+        let several = Deed {
+            operation: "deleteWebhookSubscription",
+            who: "key",
+            kind: "webhook_subscription",
+            name: Some("https://a"),
+            ..Deed::default()
+        };
+        assert_eq!(english.said(&several), "key removed the webhook subscriptions to https://a");
     }
 }

@@ -12,7 +12,7 @@ words! {
         arrivals_none: "Nobody arrives today or tomorrow.", "Hoy y mañana no llega nadie.", "Personne n’arrive aujourd’hui ni demain.";
         arrivals_all: "All of these days", "Todas las de estos días", "Toutes celles de ces jours";
         failing: "Deliveries that fail", "Entregas que fallan", "Envois qui échouent";
-        failures: "{count} deliveries failed in a row", "{count} entregas fallidas seguidas", "{count} envois échoués d’affilée";
+        failures: "Failed in a row: {count}", "Fallos seguidos: {count}", "Échecs d’affilée : {count}";
         disabled: "Switched off", "Desactivada", "Désactivé";
         lacking: "Steps that cannot do what they are for", "Pasos a los que les falta algo", "Étapes auxquelles il manque quelque chose";
         lacking_more: "and {count} more", "y {count} más", "et {count} de plus";

@@ -5,6 +5,7 @@ use super::words;
 words! {
     /// What is said around every screen.
     pub struct Frame {
+        colon: ":", ":", " :";
         skip: "Skip to the content", "Ir al contenido", "Aller au contenu";
         menu: "Menu", "Menú", "Menu";
         close: "Close", "Cerrar", "Fermer";
@@ -62,5 +63,12 @@ words! {
         no: "No", "No", "Non";
         back: "Back", "Volver", "Retour";
         cancel: "Cancel", "Cancelar", "Annuler";
+    }
+}
+
+impl Frame {
+    /// Something, and what it is called in front of it.
+    pub fn labelled(&self, label: &str, text: &str) -> String {
+        format!("{label}{} {text}", self.colon)
     }
 }

@@ -26,14 +26,12 @@ words! {
         until: "Until {until}.", "Hasta {until}.", "Jusqu’à : {until}.";
         check_in: "check-in", "la llegada", "l’arrivée";
         check_out: "check-out", "la salida", "le départ";
-        days: "days", "días", "jours";
-        hours: "hours", "horas", "heures";
-        before: "{count} {unit} before {event}", "{count} {unit} antes de {event}", "{count} {unit} avant {event}";
-        after: "{count} {unit} after {event}", "{count} {unit} después de {event}", "{count} {unit} après {event}";
+        before: "{time} before {event}", "{time} antes de {event}", "{time} avant {event}";
+        after: "{time} after {event}", "{time} después de {event}", "{time} après {event}";
         seasons: "For nights within {windows}.", "Para noches dentro de {windows}.", "Pour des nuits comprises dans {windows}.";
-        nights_between: "For stays of {from} to {to} nights.", "Para estancias de {from} a {to} noches.", "Pour des séjours de {from} à {to} nuits.";
-        nights_from: "For stays of {from} nights or more.", "Para estancias de {from} noches o más.", "Pour des séjours de {from} nuits ou plus.";
-        nights_to: "For stays of at most {to} nights.", "Para estancias de {to} noches como máximo.", "Pour des séjours de {to} nuits au plus.";
+        nights_between: "For stays of {from} to {to}.", "Para estancias de {from} a {to}.", "Pour des séjours de {from} à {to}.";
+        nights_from: "For stays of {from} or more.", "Para estancias de {from} o más.", "Pour des séjours de {from} ou plus.";
+        nights_to: "For stays of at most {to}.", "Para estancias de {to} como máximo.", "Pour des séjours de {to} au plus.";
         only_by: "For bookings through {channels} alone.", "Solo para reservas por {channels}.", "Seulement pour les réservations par {channels}.";
         not_by: "Not for bookings through {channels}.", "No para reservas por {channels}.", "Pas pour les réservations par {channels}.";
         verified: "While the guest’s identity is: {statuses}.", "Mientras la identidad del huésped esté: {statuses}.", "Tant que l’identité du voyageur est : {statuses}.";
@@ -42,7 +40,7 @@ words! {
         find_cover: "What the cover is to show, in English", "Qué debe mostrar la portada, en inglés", "Ce que doit montrer la couverture, en anglais";
         icons: "Icons", "Iconos", "Icônes";
         photos: "Photos", "Fotos", "Photos";
-        photos_found: "{count} photos found.", "{count} fotos encontradas.", "{count} photos trouvées.";
+        photos_found: "Photos found: {count}.", "Fotos encontradas: {count}.", "Photos trouvées : {count}.";
         photos_failed: "Photos cannot be searched right now. Try again in a moment; icons are there.", "Ahora mismo no se pueden buscar fotos. Inténtelo dentro de un momento; los iconos sí están.", "Impossible de chercher des photos pour l’instant. Réessayez dans un moment ; les icônes sont là.";
         photo_by: "Photo by {name}", "Foto de {name}", "Photo de {name}";
         use_photo: "Use this photo", "Usar esta foto", "Utiliser cette photo";
@@ -56,7 +54,7 @@ words! {
         new_category: "New category, in English", "Nueva categoría, en inglés", "Nouvelle catégorie, en anglais";
         title_in_english: "Title, in English", "Título, en inglés", "Titre, en anglais";
         other_languages: "Title in other languages", "Título en otros idiomas", "Titre dans d’autres langues";
-        filed: "{count} manuals", "{count} manuales", "{count} guides";
+        filed: "manuals: {count}", "manuales: {count}", "guides : {count}";
         remove_category: "Remove this category", "Eliminar esta categoría", "Supprimer cette catégorie";
         remove_about: "It goes for good, with its title in every language. A category that has manuals cannot be removed: file them elsewhere first.", "Se elimina para siempre, con su título en todos los idiomas. Una categoría con manuales no se puede eliminar: muévalos antes.", "Elle est supprimée définitivement, avec son titre dans toutes les langues. Une catégorie qui contient des guides ne peut pas être supprimée : classez-les d’abord ailleurs.";
     }

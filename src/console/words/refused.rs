@@ -3,7 +3,7 @@
 
 use engine::error::{Kind, Reason};
 
-use super::words;
+use super::{counted, words};
 use crate::words::fill;
 
 words! {
@@ -38,8 +38,10 @@ words! {
         empty: "must not be empty", "no puede estar vacío", "ne peut pas être vide";
         min_length: "needs at least {limit} characters", "necesita al menos {limit} caracteres", "doit avoir au moins {limit} caractères";
         max_length: "has more than {limit} characters", "tiene más de {limit} caracteres", "a plus de {limit} caractères";
-        min_items: "needs at least {limit}", "necesita al menos {limit}", "en demande au moins {limit}";
-        max_items: "takes at most {limit}", "admite como mucho {limit}", "en accepte au plus {limit}";
+        min_items: "needs at least {limit}", "necesita al menos {limit}", "doit avoir au moins {limit}";
+        max_items: "takes at most {limit}", "admite como mucho {limit}", "accepte au plus {limit}";
+        one_item: "1 entry", "1 elemento", "1 élément";
+        items: "{count} entries", "{count} elementos", "{count} éléments";
         field_name: "has a name that is not accepted", "tiene un nombre que no se acepta", "a un nom qui n’est pas accepté";
         twice: "names something twice", "nombra algo dos veces", "nomme quelque chose deux fois";
         minimum: "has to be at least {limit}", "tiene que ser al menos {limit}", "doit être au moins {limit}";
@@ -47,6 +49,7 @@ words! {
         one_of: "has to be one of {options}", "tiene que ser uno de {options}", "doit être l’un de {options}";
         exactly: "has to be {wanted}", "tiene que ser {wanted}", "doit être {wanted}";
         pattern: "is not written as it has to be", "no está escrito como debe", "n’est pas écrit comme il faut";
+        colour: "has to be a colour, such as #0E7490", "tiene que ser un color, como #0E7490", "doit être une couleur, comme #0E7490";
         null_character: "has a character that no text may have", "tiene un carácter que ningún texto admite", "contient un caractère qu’aucun texte n’admet";
         phone: "is not a phone number", "no es un número de teléfono", "n’est pas un numéro de téléphone";
         passed: "has passed", "ya ha pasado", "est déjà passé";
@@ -81,10 +84,10 @@ words! {
         r_not_of_question: "is none of this question", "no es de esta pregunta", "n’est pas de cette question";
         r_condition_form: "has to name an option", "tiene que nombrar una opción", "doit nommer une option";
         r_earlier_option: "has to be an option of an earlier question", "tiene que ser una opción de una pregunta anterior", "doit être une option d’une question précédente";
-        r_one_cover: "a manual has one cover: an image or an icon", "una guía tiene una portada: una imagen o un icono", "un guide a une seule couverture : une image ou une icône";
-        r_needs_custom_field: "a manual that shows a custom field has to name it", "una guía que muestra un campo propio tiene que nombrarlo", "un guide qui affiche un champ personnalisé doit le nommer";
-        r_no_custom_field: "only a manual that shows a custom field has one", "solo lo tiene una guía que muestra un campo propio", "seul un guide qui affiche un champ personnalisé en a un";
-        r_needs_title: "is required, but for a manual that shows a custom field", "es obligatorio, salvo en una guía que muestra un campo propio", "est obligatoire, sauf pour un guide qui affiche un champ personnalisé";
+        r_one_cover: "a manual has one cover: an image or an icon", "un manual tiene una portada: una imagen o un icono", "un guide a une seule couverture : une image ou une icône";
+        r_needs_custom_field: "a manual that shows a custom field has to name it", "un manual que muestra un campo propio tiene que nombrarlo", "un guide qui affiche un champ personnalisé doit le nommer";
+        r_no_custom_field: "only a manual that shows a custom field has one", "solo lo tiene un manual que muestra un campo propio", "seul un guide qui affiche un champ personnalisé en a un";
+        r_needs_title: "is required, but for a manual that shows a custom field", "es obligatorio, salvo en un manual que muestra un campo propio", "est obligatoire, sauf pour un guide qui affiche un champ personnalisé";
         r_category_twice: "is the category of another rule", "es la categoría de otra regla", "est la catégorie d’une autre règle";
         r_needs_start_or_end: "needs a beginning or an end", "necesita un principio o un final", "demande un début ou une fin";
         r_season_turned: "is after the end", "es posterior al final", "est après la fin";
@@ -104,9 +107,9 @@ words! {
         m_type_locked: "The step is used by stays, so its type stays as it is. Make another step instead.", "Hay estancias que usan el paso, así que su tipo no cambia. Cree otro paso.", "Des séjours utilisent l’étape : son type reste le même. Créez plutôt une autre étape.";
         m_fees_of_others: "The step also serves flats that you do not reach, so its fees are not yours to change.", "El paso también sirve a alojamientos a los que usted no llega; no puede cambiar sus cargos.", "L’étape sert aussi des logements hors de votre portée : ses frais ne sont pas à vous de changer.";
         m_text_shown_elsewhere: "The text is also shown by something that you may not change.", "El texto también lo muestra algo que usted no puede cambiar.", "Le texte est aussi affiché par quelque chose que vous ne pouvez pas modifier.";
-        m_category_in_use: "Manuals are filed under this category.", "Hay guías en esta categoría.", "Des guides sont classés dans cette catégorie.";
+        m_category_in_use: "Manuals are filed under this category.", "Hay manuales en esta categoría.", "Des guides sont classés dans cette catégorie.";
         m_category_title_taken: "Another category has this title.", "Otra categoría tiene este título.", "Une autre catégorie a ce titre.";
-        m_category_of_others: "Manuals on flats that you do not reach are filed under this category.", "En esta categoría hay guías de alojamientos a los que usted no llega.", "Des guides de logements hors de votre portée sont classés dans cette catégorie.";
+        m_category_of_others: "Manuals on flats that you do not reach are filed under this category.", "En esta categoría hay manuales de alojamientos a los que usted no llega.", "Des guides de logements hors de votre portée sont classés dans cette catégorie.";
         m_no_event: "You lack a permission: there is no event that you may hear of.", "Le falta un permiso: no hay ningún evento del que se le pueda avisar.", "Il vous manque une permission : aucun événement ne peut vous être signalé.";
         m_event_of_apps: "Only a connected app hears of this event.", "De este evento solo se avisa a una aplicación conectada.", "Seule une application connectée est avertie de cet événement.";
         m_subscription_disabled: "The subscription is disabled: nothing is sent for it any more.", "La suscripción está desactivada: ya no se envía nada.", "L’abonnement est désactivé : plus rien n’est envoyé.";
@@ -125,6 +128,9 @@ words! {
         r_webhook_target: "is no https address that may be reached from here", "no es una dirección https accesible desde aquí", "n’est pas une adresse https joignable d’ici";
     }
 }
+
+/// How the pattern of colours begins, as the schema has it.
+const OF_COLOURS: &str = "^#";
 
 impl Refused {
     /// What a refusal is as a whole.
@@ -157,14 +163,15 @@ impl Refused {
             Reason::Empty | Reason::Blank => self.empty.into(),
             Reason::MinLength(limit) => limited(self.min_length, &limit.to_string()),
             Reason::MaxLength(limit) => limited(self.max_length, &limit.to_string()),
-            Reason::MinItems(limit) => limited(self.min_items, &limit.to_string()),
-            Reason::MaxItems(limit) | Reason::MaxFields(limit) => limited(self.max_items, &limit.to_string()),
+            Reason::MinItems(limit) => limited(self.min_items, &self.entries(*limit)),
+            Reason::MaxItems(limit) | Reason::MaxFields(limit) => limited(self.max_items, &self.entries(*limit)),
             Reason::FieldName(_) => self.field_name.into(),
             Reason::Twice => self.twice.into(),
             Reason::Minimum(limit) => limited(self.minimum, limit),
             Reason::Maximum(limit) => limited(self.maximum, limit),
             Reason::OneOf(options) => fill(self.one_of, &[("options", options)]),
             Reason::Exactly(value) => fill(self.exactly, &[("wanted", value)]),
+            Reason::Pattern(pattern) if pattern.starts_with(OF_COLOURS) => self.colour.into(),
             Reason::Pattern(_) => self.pattern.into(),
             Reason::Format(name, _) => wanted(self.format(name)?),
             Reason::NullCharacter => self.null_character.into(),
@@ -177,6 +184,10 @@ impl Refused {
             Reason::Rule(name, _) => self.rule(name)?.into(),
             Reason::Permission(_) | Reason::Said(_) => return None,
         })
+    }
+
+    fn entries(&self, count: u64) -> String {
+        counted(i64::try_from(count).unwrap_or(i64::MAX), self.one_item, self.items)
     }
 
     fn of_name(&self, name: &str) -> &'static str {
@@ -321,6 +332,9 @@ mod tests {
         let said = |reason| Refused::SPANISH.reason(&reason).unwrap();
         assert_eq!(said(Reason::MaxLength(40)), "tiene más de 40 caracteres");
         assert_eq!(said(Reason::Type("string or null".into())), "tiene que ser un texto o vacío");
+        assert_eq!(said(Reason::MinItems(1)), "necesita al menos 1 elemento");
+        assert_eq!(said(Reason::MaxItems(3)), "admite como mucho 3 elementos");
+        assert_eq!(said(Reason::Pattern("^#(?:[0-9A-Fa-f]{3})$".into())), "tiene que ser un color, como #0E7490");
         assert_eq!(Refused::FRENCH.reason(&"in other words".into()), None);
     }
 }

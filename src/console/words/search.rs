@@ -6,7 +6,7 @@ words! {
     /// What is said of the search.
     pub struct Search {
         search: "Search", "Búsqueda", "Recherche";
-        about: "Steps, manuals, categories, portals, brandings, flats, groups, tags and stays, the best match first.", "Pasos, guías, categorías, portales, marcas, alojamientos, grupos, etiquetas y estancias; primero lo más parecido.", "Étapes, guides, catégories, portails, identités visuelles, logements, groupes, étiquettes et séjours, le plus proche d’abord.";
+        about: "Steps, manuals, categories, portals, brandings, flats, groups, tags and stays, the best match first.", "Pasos, manuales, categorías, portales, marcas, alojamientos, grupos, etiquetas y estancias; primero lo más parecido.", "Étapes, guides, catégories, portails, identités visuelles, logements, groupes, étiquettes et séjours, le plus proche d’abord.";
         what: "What are you looking for?", "¿Qué busca?", "Que cherchez-vous ?";
         find: "Find", "Buscar", "Chercher";
         for_what: "Results for “{query}”", "Resultados de «{query}»", "Résultats pour « {query} »";

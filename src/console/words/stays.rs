@@ -1,6 +1,6 @@
 //! What is said of stays, and of why a guest sees what they see.
 
-use super::words;
+use super::{counted, words};
 
 words! {
     /// What is said of stays, and of why a guest sees what they see.
@@ -43,10 +43,10 @@ words! {
         guest_link_about: "Whoever has it is the guest. To look without acting, use the page beside it.", "Quien lo tiene es el huésped. Para mirar sin actuar, use la página de al lado.", "Quiconque l’a est le voyageur. Pour regarder sans agir, utilisez la page à côté.";
         show_link: "Show it", "Mostrarlo", "L’afficher";
         why: "Why the guest sees this", "Por qué el huésped ve esto", "Pourquoi le voyageur voit ceci";
-        why_about: "Every step and manual, whether this guest gets it, and the one rule that decided.", "Cada paso y guía, si este huésped lo recibe, y la regla que lo decidió.", "Chaque étape et guide, si ce voyageur le reçoit, et la règle qui a décidé.";
+        why_about: "Every step and manual, whether this guest gets it, and the rule that decided: the first, where several stand against it.", "Cada paso y manual, si este huésped lo recibe, y la regla que lo decidió: la primera, si hay varias en contra.", "Chaque étape et guide, si ce voyageur le reçoit, et la règle qui a décidé : la première, si plusieurs s’y opposent.";
         why_all: "Each with its reason", "Cada uno con su motivo", "Chacun avec sa raison";
         steps_shown: "{shown} of {all} steps are shown", "Se muestran {shown} de {all} pasos", "{shown} étapes sur {all} sont affichées";
-        manuals_shown: "{shown} of {all} manuals are shown", "Se muestran {shown} de {all} guías", "{shown} guides sur {all} sont affichés";
+        manuals_shown: "{shown} of {all} manuals are shown", "Se muestran {shown} de {all} manuales", "{shown} guides sur {all} sont affichés";
         portal: "Portal", "Portal", "Portail";
         no_portal_serves: "No portal", "Ningún portal", "Aucun portail";
         shown: "Shown", "Se muestra", "Affiché";
@@ -66,18 +66,42 @@ words! {
         open_rule: "The rule", "La regla", "La règle";
         open_portals: "Portals", "Portales", "Portails";
         open_portal: "The portal", "El portal", "Le portail";
+        nights_one: "1 night", "1 noche", "1 nuit";
+        nights_more: "{count} nights", "{count} noches", "{count} nuits";
+        days_one: "1 day", "1 día", "1 jour";
+        days_more: "{count} days", "{count} días", "{count} jours";
+        hours_one: "1 hour", "1 hora", "1 heure";
+        hours_more: "{count} hours", "{count} horas", "{count} heures";
+        booked_before: "{days} before check-in", "{days} antes de la llegada", "{days} avant l’arrivée";
+        booked_same: "on the day of check-in", "el mismo día de la llegada", "le jour de l’arrivée";
+        booked_after: "{days} after check-in", "{days} después de la llegada", "{days} après l’arrivée";
         c_assign: "assign it to the flat, to its group or to one of its tags.", "asignarlo al alojamiento, a su grupo o a una de sus etiquetas.", "l’affecter au logement, à son groupe ou à l’une de ses étiquettes.";
+        c_assign_step: "assign it to the flat, to its group, to one of its tags or to its portal.", "asignarlo al alojamiento, a su grupo, a una de sus etiquetas o a su portal.", "l’affecter au logement, à son groupe, à l’une de ses étiquettes ou à son portail.";
         c_activate: "switch it on.", "activarlo.", "l’activer.";
         c_portal: "assign a portal to the flat, or make one the default.", "asignar un portal al alojamiento, o hacer uno predeterminado.", "affecter un portail au logement, ou en choisir un par défaut.";
         c_precheckin: "switch pre-check-in on in the portal.", "activar el registro previo en el portal.", "activer le pré-enregistrement dans le portail.";
         c_flat: "the platform has to say in which flat the stay is.", "la plataforma debe indicar el alojamiento de la estancia.", "la plateforme doit indiquer le logement du séjour.";
         c_cancelled: "nothing: a guest of a cancelled stay is shown nothing.", "nada: al huésped de una estancia cancelada no se le muestra nada.", "rien : le voyageur d’un séjour annulé ne voit rien.";
-        c_step_rule: "another value of this rule, or showing the step always.", "otro valor de esta regla, o mostrar siempre el paso.", "une autre valeur de cette règle, ou toujours afficher l’étape.";
-        c_manual_rule: "another visibility rule, or a moment or stay for which it holds.", "otra regla de visibilidad, o un momento o estancia en que se cumpla.", "une autre règle de visibilité, ou un moment ou séjour où elle est remplie.";
+        c_rule: "another value of this rule.", "otro valor de esta regla.", "une autre valeur de cette règle.";
         c_hide: "switch it off, take the assignment back, or give it a rule that this stay does not meet.", "desactivarlo, quitar la asignación o darle una regla que esta estancia no cumpla.", "le désactiver, retirer l’affectation ou lui donner une règle que ce séjour ne remplit pas.";
+        c_at_most: "{field} of {value} or less, or “{always}” ticked.", "{field} de {value} o menos, o marcar «{always}».", "{field} de {value} ou moins, ou cocher « {always} ».";
+        c_at_least: "{field} of {value} or more, or “{always}” ticked.", "{field} de {value} o más, o marcar «{always}».", "{field} de {value} ou plus, ou cocher « {always} ».";
+        c_days_at_most: "“{field}” set to {value} or less, or left empty; or “{always}” ticked.", "«{field}» con {value} o menos, o vacío; o marcar «{always}».", "« {field} » à {value} ou moins, ou vide ; ou cocher « {always} ».";
+        c_days_at_least: "“{field}” set to {value} or more, or left empty; or “{always}” ticked.", "«{field}» con {value} o más, o vacío; o marcar «{always}».", "« {field} » à {value} ou plus, ou vide ; ou cocher « {always} ».";
+        c_days_none: "“{field}” left empty, or “{always}” ticked.", "«{field}» vacío, o marcar «{always}».", "« {field} » vide, ou cocher « {always} ».";
+        c_without: "“{field}” without {name}, or “{always}” ticked.", "«{field}» sin {name}, o marcar «{always}».", "« {field} » sans {name}, ou cocher « {always} ».";
+        c_with: "“{field}” with {name}, or “{always}” ticked.", "«{field}» con {name}, o marcar «{always}».", "« {field} » avec {name}, ou cocher « {always} ».";
+        c_unticked: "“{field}” not ticked, or “{always}” ticked.", "«{field}» sin marcar, o marcar «{always}».", "« {field} » non coché, ou « {always} » coché.";
+        c_length_at_most: "“{field}” set to {value} or less, or left empty.", "«{field}» con {value} o menos, o vacío.", "« {field} » à {value} ou moins, ou vide.";
+        c_length_at_least: "“{field}” set to {value} or more, or left empty.", "«{field}» con {value} o más, o vacío.", "« {field} » à {value} ou plus, ou vide.";
+        c_lets: "a rule “{rule}” that includes {name}.", "una regla «{rule}» que incluya {name}.", "une règle « {rule} » qui comprend {name}.";
+        c_earlier: "an earlier start in the rule “{rule}”; or looking at {at} or later.", "un inicio anterior en la regla «{rule}»; o mirar el {at} o más tarde.", "un début plus tôt dans la règle « {rule} » ; ou regarder le {at} ou plus tard.";
+        c_later: "a later end in the rule “{rule}”; or looking before {at}.", "un final posterior en la regla «{rule}»; o mirar antes del {at}.", "une fin plus tard dans la règle « {rule} » ; ou regarder avant le {at}.";
+        c_season: "a season in the rule “{rule}” that has a night of this stay: {days}.", "una temporada en la regla «{rule}» con alguna noche de esta estancia: {days}.", "une saison dans la règle « {rule} » qui comprend une nuit de ce séjour : {days}.";
         r_cancelled: "The stay is cancelled.", "La estancia está cancelada.", "Le séjour est annulé.";
         r_no_property: "The stay has no flat yet.", "La estancia aún no tiene alojamiento.", "Le séjour n’a pas encore de logement.";
         r_not_assigned: "It is not assigned to the flat, its group or its tags.", "No está asignado al alojamiento, a su grupo ni a sus etiquetas.", "Il n’est pas affecté au logement, à son groupe ni à ses étiquettes.";
+        r_not_assigned_step: "It is not assigned to the flat, its group, its tags or its portal.", "No está asignado al alojamiento, a su grupo, a sus etiquetas ni a su portal.", "Elle n’est pas affectée au logement, à son groupe, à ses étiquettes ni à son portail.";
         r_inactive: "It is not active.", "No está activo.", "Il n’est pas actif.";
         r_no_portal: "No portal serves the flat.", "Ningún portal sirve el alojamiento.", "Aucun portail ne sert le logement.";
         r_precheckin_disabled: "Pre-check-in is switched off on the portal.", "El registro previo está desactivado en el portal.", "Le pré-enregistrement est désactivé dans le portail.";
@@ -85,28 +109,43 @@ words! {
         r_all_rules_pass: "It is assigned and active, and every rule lets it through.", "Está asignado y activo, y todas las reglas lo permiten.", "Elle est affectée et active, et toutes les règles le permettent.";
         r_always_visible: "It is assigned and active, and has no visibility rules.", "Está asignado y activo, y no tiene reglas de visibilidad.", "Il est affecté et actif, et n’a pas de règle de visibilité.";
         r_visible: "It is assigned and active, and every visibility rule holds.", "Está asignado y activo, y se cumplen todas las reglas de visibilidad.", "Il est affecté et actif, et toutes les règles de visibilité sont remplies.";
-        r_min_los: "The stay is shorter than the step takes.", "La estancia es más corta de lo que admite el paso.", "Le séjour est plus court que l’étape ne l’accepte.";
-        r_max_los: "The stay is longer than the step takes.", "La estancia es más larga de lo que admite el paso.", "Le séjour est plus long que l’étape ne l’accepte.";
-        r_lead_time_min: "It was booked too close to the arrival.", "Se reservó demasiado cerca de la llegada.", "Il a été réservé trop près de l’arrivée.";
-        r_lead_time_max: "It was booked too long before the arrival.", "Se reservó demasiado antes de la llegada.", "Il a été réservé trop longtemps avant l’arrivée.";
-        r_channel_excluded: "The step leaves out this channel.", "El paso excluye este canal.", "L’étape exclut ce canal.";
-        r_channel_not_included: "The step is for other channels.", "El paso es para otros canales.", "L’étape est pour d’autres canaux.";
+        r_min_los: "The stay has {nights}; the step is for stays of {limit} or more.", "La estancia tiene {nights}; el paso es para estancias de {limit} o más.", "Le séjour compte {nights} ; l’étape est pour des séjours de {limit} ou plus.";
+        r_max_los: "The stay has {nights}; the step is for stays of at most {limit}.", "La estancia tiene {nights}; el paso es para estancias de {limit} como máximo.", "Le séjour compte {nights} ; l’étape est pour des séjours de {limit} au plus.";
+        r_lead_time_min: "Booked {booked}; the step asks for at least {limit} ahead.", "Se reservó {booked}; el paso pide al menos {limit} de antelación.", "Réservé {booked} ; l’étape demande au moins {limit} d’avance.";
+        r_lead_time_max: "Booked {booked}; the step asks for at most {limit} ahead.", "Se reservó {booked}; el paso pide como máximo {limit} de antelación.", "Réservé {booked} ; l’étape demande au plus {limit} d’avance.";
+        r_channel_excluded: "Booked through {name}, which is among “{field}”.", "Se reservó por {name}, que está en «{field}».", "Réservé par {name}, qui est dans « {field} ».";
+        r_channel_not_included: "Booked through {name}, which is not among “{field}”.", "Se reservó por {name}, que no está en «{field}».", "Réservé par {name}, qui n’est pas dans « {field} ».";
         r_returning_guest: "The guest stayed before, and returning guests skip the step.", "El huésped ya estuvo antes, y quienes vuelven se saltan el paso.", "Le voyageur est déjà venu, et ceux qui reviennent sautent l’étape.";
-        r_too_early: "It is shown later.", "Se muestra más tarde.", "Il s’affiche plus tard.";
-        r_too_late: "Its time is over.", "Su tiempo ha pasado.", "Son temps est passé.";
+        r_too_early: "It is shown from {at} on, in the flat’s time.", "Se muestra a partir del {at}, hora del alojamiento.", "Il s’affiche à partir du {at}, à l’heure du logement.";
+        r_too_late: "It is shown until {at}, in the flat’s time.", "Se muestra hasta el {at}, hora del alojamiento.", "Il s’affiche jusqu’au {at}, à l’heure du logement.";
         r_out_of_season: "No night of the stay lies in one of its seasons.", "Ninguna noche de la estancia cae en sus temporadas.", "Aucune nuit du séjour n’est dans ses saisons.";
-        r_stay_too_short: "The stay is too short for it.", "La estancia es demasiado corta.", "Le séjour est trop court.";
-        r_stay_too_long: "The stay is too long for it.", "La estancia es demasiado larga.", "Le séjour est trop long.";
-        r_booking_source: "It is not for this booking channel.", "No es para este canal de reserva.", "Il n’est pas pour ce canal de réservation.";
-        r_verification_status: "It is not for guests whose verification stands so.", "No es para huéspedes con esta verificación.", "Il n’est pas pour les voyageurs dont la vérification en est là.";
+        r_stay_too_short: "The stay has {nights}; the manual is for stays of {limit} or more.", "La estancia tiene {nights}; el manual es para estancias de {limit} o más.", "Le séjour compte {nights} ; le guide est pour des séjours de {limit} ou plus.";
+        r_stay_too_long: "The stay has {nights}; the manual is for stays of at most {limit}.", "La estancia tiene {nights}; el manual es para estancias de {limit} como máximo.", "Le séjour compte {nights} ; le guide est pour des séjours de {limit} au plus.";
+        r_booking_source: "It is not shown for bookings through {name}.", "No se muestra para reservas por {name}.", "Il n’est pas affiché pour les réservations par {name}.";
+        r_verification_status: "It is not shown while the guest’s identity is: {name}.", "No se muestra mientras la identidad del huésped esté: {name}.", "Il n’est pas affiché tant que l’identité du voyageur est : {name}.";
         r_property: "The portal is assigned to the flat.", "El portal está asignado al alojamiento.", "Le portail est affecté au logement.";
-        r_property_group: "The portal is assigned to the flat’s group.", "El portal está asignado al grupo del alojamiento.", "Le portail est affecté au groupe du logement.";
-        r_tag: "The portal is assigned to one of the flat’s tags.", "El portal está asignado a una etiqueta del alojamiento.", "Le portail est affecté à une étiquette du logement.";
+        r_property_group: "The portal is assigned to the flat’s group {name}.", "El portal está asignado al grupo {name} del alojamiento.", "Le portail est affecté au groupe {name} du logement.";
+        r_tag: "The portal is assigned to the flat’s tag {name}.", "El portal está asignado a la etiqueta {name} del alojamiento.", "Le portail est affecté à l’étiquette {name} du logement.";
         r_default: "No portal is assigned to the flat; this is the default.", "Ningún portal está asignado al alojamiento; este es el predeterminado.", "Aucun portail n’est affecté au logement ; c’est celui par défaut.";
     }
 }
 
 impl Stays {
+    /// So many nights.
+    pub fn nights(&self, count: impl Into<i64>) -> String {
+        counted(count.into(), self.nights_one, self.nights_more)
+    }
+
+    /// So many days.
+    pub fn days(&self, count: impl Into<i64>) -> String {
+        counted(count.into(), self.days_one, self.days_more)
+    }
+
+    /// So many hours.
+    pub fn hours(&self, count: impl Into<i64>) -> String {
+        counted(count.into(), self.hours_one, self.hours_more)
+    }
+
     /// Where a stay stands: in words, and how that looks.
     pub fn standing(&self, status: &str) -> (&'static str, &'static str) {
         match status {
@@ -116,7 +155,7 @@ impl Stays {
         }
     }
 
-    /// The rule that decided, by its key; one that is not known here says itself.
+    /// The rule that decided, by its key, with places for what decided; one that is not known here says itself.
     pub fn reason(&self, key: &str) -> Option<&'static str> {
         Some(match key {
             "cancelled" => self.r_cancelled,
@@ -151,20 +190,29 @@ impl Stays {
         })
     }
 
-    /// What would change that something is shown, or that it is not, by the key of the rule that decided.
-    pub fn change(&self, key: &str, is_shown: bool) -> &'static str {
+    /// What would have something shown that is not, by the key of the rule that decided, with places for the field and what would do.
+    pub fn change(&self, key: &str) -> &'static str {
         match key {
-            _ if is_shown => self.c_hide,
             "cancelled" => self.c_cancelled,
             "no_property" => self.c_flat,
             "not_assigned" => self.c_assign,
             "inactive" => self.c_activate,
             "no_portal" => self.c_portal,
             "precheckin_disabled" => self.c_precheckin,
-            "too_early" | "too_late" | "out_of_season" | "stay_too_short" | "stay_too_long" | "booking_source" | "verification_status" => {
-                self.c_manual_rule
-            }
-            _ => self.c_step_rule,
+            "min_los" => self.c_at_most,
+            "max_los" => self.c_at_least,
+            "lead_time_min" => self.c_days_at_most,
+            "lead_time_max" => self.c_days_at_least,
+            "channel_excluded" => self.c_without,
+            "channel_not_included" => self.c_with,
+            "returning_guest" => self.c_unticked,
+            "too_early" => self.c_earlier,
+            "too_late" => self.c_later,
+            "out_of_season" => self.c_season,
+            "stay_too_short" => self.c_length_at_most,
+            "stay_too_long" => self.c_length_at_least,
+            "booking_source" | "verification_status" => self.c_lets,
+            _ => self.c_rule,
         }
     }
 }

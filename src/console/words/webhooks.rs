@@ -33,6 +33,16 @@ words! {
         d_credential: "Whoever it is of may no longer use the interface.", "Su titular ya no puede usar la interfaz.", "Son titulaire ne peut plus utiliser l’interface.";
         d_permission: "Whoever it is of no longer holds the permission.", "Su titular ya no tiene el permiso.", "Son titulaire n’a plus l’autorisation.";
         d_target: "The address leads into a private network.", "La dirección lleva a una red privada.", "L’adresse mène à un réseau privé.";
+        off: "It was switched off on {at}, for good: nothing is sent for it any more, and what was not delivered by then is not sent again.", "Se desactivó el {at}, para siempre: ya no se envía nada por ella, y lo que no se entregó hasta entonces no se vuelve a enviar.", "Il a été désactivé le {at}, définitivement : plus rien n’est envoyé pour lui, et ce qui n’était pas remis alors n’est pas renvoyé.";
+        off_way: "Make a new one like it", "Crear otra igual", "En créer un autre identique";
+        off_about: "A new subscription goes on from now; it has a signing secret of its own and is yours.", "Una suscripción nueva sigue desde ahora; tiene su propio secreto de firma y es de usted.", "Un nouvel abonnement reprend dès maintenant ; il a son propre secret de signature et vous appartient.";
+        of_apps: "workflow.step is for connected apps alone: each names the one step of a workflow whose runs it wants, over the interface.", "workflow.step es solo para aplicaciones conectadas: cada una nombra por la interfaz el paso de un flujo cuyas ejecuciones quiere.", "workflow.step est réservé aux applications connectées : chacune nomme par l’interface l’étape d’automatisation dont elle veut les exécutions.";
+        only_flats: "Only of these flats", "Solo de estos alojamientos", "Seulement de ces logements";
+        only_flats_hint: "A name a line, at most {count}. Empty: every flat that you see.", "Un nombre por línea, como mucho {count}. Vacío: todos los alojamientos que usted ve.", "Un nom par ligne, {count} au plus. Vide : tous les logements que vous voyez.";
+        which_flat: "“{name}” is not the name of one flat.", "«{name}» no es el nombre de un solo alojamiento.", "« {name} » n’est pas le nom d’un seul logement.";
+        too_many_flats: "At most {count} flats can be named here.", "Aquí se pueden nombrar como mucho {count} alojamientos.", "On peut nommer ici {count} logements au plus.";
+        more_flats: "and {count} more", "y {count} más", "et {count} de plus";
+        only_step: "Only this step of a workflow", "Solo este paso de un flujo", "Seulement cette étape d’automatisation";
         in_a_row: "Failures in a row", "Fallos seguidos", "Échecs d’affilée";
         last: "Last delivered", "Última entrega", "Dernier envoi réussi";
         never: "Never", "Nunca", "Jamais";

@@ -105,7 +105,7 @@ fn judge_choice(question: &Question, key: &str, value: &Value, found: &mut Found
         found.add_at(vec![key.into(), "optionIds".into(), place.into()], "is not an option of this question");
     }
     if question.kind != QuestionKind::MultiSelect && ids.len() > 1 {
-        found.add(&[key, "optionIds"], "must have at most 1 items");
+        found.add(&[key, "optionIds"], "must have at most 1 item");
     }
 }
 

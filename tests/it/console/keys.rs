@@ -24,13 +24,16 @@ on_both! {
         app.server.sweep_once().await;
         let answer = api.get("/api-keys").await;
         let listed = answer.data()[0].clone();
-        assert_eq!(listed["lastWrite"], json!({ "operation": "updatePortal", "occurredAt": "2026-11-21T09:31:30.000Z" }));
+        assert_eq!(listed["lastWrite"], json!({
+            "operation": "updatePortal", "occurredAt": "2026-11-21T09:31:30.000Z", "target": { "type": "portal", "id": id, "name": "Casa Azul" },
+        }));
         assert_eq!((&listed["lastUsedAt"], &answer.body["meta"]["pagination"]["total"]), (&json!("2026-11-21T09:31:30.000Z"), &json!(1)));
         org.key_without(Permission::ManageOrganization).await.get("/api-keys").await.error(403);
 
         let browser = marta(&org).await;
         let keys = page(&browser, "/console/access/keys").await;
-        assert!(keys.contains("<code>updatePortal</code>") && keys.contains("The platform makes and ends them"), "{keys}");
+        assert!(plain(&keys).contains("key changed the portal Casa Azul") && !keys.contains("updatePortal"), "{keys}");
+        assert!(keys.contains("The platform makes and ends them"), "{keys}");
         assert!(!keys.contains("/access/keys/new") && !keys.contains("/revoke"), "{keys}");
         let history = plain(keys.split("/console/audit?actor=").nth(1).unwrap().split('"').next().unwrap());
         let log = page(&browser, &format!("/console/audit?actor={history}")).await;
@@ -41,7 +44,7 @@ on_both! {
         let listed = org.limited(&[flat]).await.get("/api-keys").await.data()[0].clone();
         assert_eq!((&listed["name"], &listed["lastWrite"]), (&json!("key"), &Value::Null));
         let keys = page(&member_with(&org, Permission::VARIANTS, Some(&[flat])).await, "/console/access/keys").await;
-        assert!(keys.contains("Last used") && !keys.contains("updatePortal") && !keys.contains("Last change"), "{keys}");
+        assert!(keys.contains("Last used") && !keys.contains("changed the portal") && !keys.contains("Last change"), "{keys}");
         assert!(!keys.contains("/console/audit?actor="), "{keys}");
     }
 
@@ -84,7 +87,7 @@ on_both! {
         assert_eq!(app.api(&token(&rotated)).get("/tasks").await.status, 401);
         assert_eq!(browser.get(&format!("{path}/revoke")).await.status, 404);
         let log = plain(&page(&browser, "/console/audit").await);
-        for said in ["made the API key", "made a new token for the API key", "removed the API key"] {
+        for said in ["made the API key", "made a new token for the API key", "revoked the API key"] {
             assert!(log.contains(said), "{said}: {log}");
         }
         assert!(!log.contains("sk_"), "{log}");

@@ -65,7 +65,7 @@ on_both! {
         // It is told, and is not the last who changed it.
         assert!(house.api.get("/audit-log").await.data().to_string().contains("createPortalPreview"));
         let again = page(&browser, &path).await;
-        assert!(again.contains("Who changed this") && !again.contains("looked at a preview"), "{again}");
+        assert!(again.contains("Who changed this") && !again.contains("made a preview"), "{again}");
     }
 
     async fn colours_that_are_typed_are_seen_and_told(app: App) {

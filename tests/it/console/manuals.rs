@@ -7,6 +7,30 @@ use crate::covers::{Provider, with_provider};
 use crate::support::{App, on_both};
 
 on_both! {
+    async fn seasons_have_their_years(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let category = api.post("/portal-manual-categories", json!({ "title": "House" })).await.data()["id"].clone();
+        let windows = json!([{ "startDate": "2025-10-15", "endDate": "2026-04-30" }, { "startDate": "2026-10-15", "endDate": "2027-04-30" }]);
+        let rules = json!([
+            { "ruleCategory": "seasonal", "seasonalWindows": windows },
+            { "ruleCategory": "relative_date", "endDateRelativeType": "after_check_out", "daysAfter": 1 },
+            { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 1 },
+        ]);
+        let manual = json!({
+            "nickname": "Pool", "title": "Pool", "description": "Text", "manualCategoryId": category, "visibilityRules": rules,
+        });
+        let id = api.post("/portal-manuals", manual).await.data()["id"].as_str().unwrap().to_owned();
+        let shown = page(&marta(&org).await, &format!("/console/manuals/{id}")).await;
+        for said in [
+            "15 October 2025 – 30 April 2026, 15 October 2026 – 30 April 2027",
+            "Until 1 day after check-out.",
+            "For stays of 1 night or more.",
+        ] {
+            assert!(shown.contains(said), "{said}: {shown}");
+        }
+    }
+
     async fn a_manual_is_written_and_looked_at(app: App) {
         let org = app.org().await;
         let api = org.key().await;
@@ -137,7 +161,7 @@ on_both! {
         let remove = format!("{path}/remove");
         assert!(page(&browser, &path).await.contains(&format!("href=\"{remove}\"")));
         let shown = page(&browser, &remove).await;
-        assert!(shown.contains("1 manuals") && shown.contains("It goes for good"), "{shown}");
+        assert!(shown.contains("manuals: 1") && shown.contains("It goes for good"), "{shown}");
         assert!(shown.contains(&format!("<a class=\"button plain\" href=\"{path}\">Cancel</a>")), "{shown}");
         Form::of(&shown, "/remove").refused(&browser, 409).await;
         api.patch(&format!("/portal-manuals/{}", manual["id"].as_str().unwrap()), json!({ "data": { "manualCategoryId": null } })).await.data();
@@ -218,7 +242,7 @@ with_provider! {
         page(&browser, &cover).await;
         assert!(provider.asked().is_empty(), "nothing is asked before something is looked for");
         let found = page(&browser, &format!("{cover}?query=house")).await;
-        assert!(found.contains("133 photos found.") && found.contains("value=\"house\""), "{found}");
+        assert!(found.contains("Photos found: 133.") && found.contains("value=\"house\""), "{found}");
         assert!(found.contains("alt=\"White houses\"") && found.contains("https://p.example/@ada") && found.contains("Photo by Ada L"), "{found}");
         assert!(plain(&found).contains("?query=house&page=2"), "{found}");
         page(&browser, &format!("{cover}?query=house&page=2")).await;

@@ -6,6 +6,7 @@ mod entering;
 pub mod hostile;
 mod keeping;
 mod keys;
+mod log;
 mod looking;
 mod manuals;
 mod matrix;

@@ -15,6 +15,22 @@ async fn in_language(browser: &Browser, tag: &str) {
 }
 
 on_both! {
+    async fn what_is_no_colour_is_said_in_words(app: App) {
+        let org = app.org().await;
+        let browser = marta(&org).await;
+        let form = Form::of(&page(&browser, "/console/brandings/new").await, "/console/brandings/new");
+        let refused = form.with("name", "Mar").with("primaryColor", "blue").refused(&browser, 400).await;
+        assert!(refused.contains("has to be a colour, such as #0E7490") && !refused.contains("must match"), "{refused}");
+    }
+
+    async fn a_label_stands_before_its_colon_as_the_language_has_it(app: App) {
+        let org = app.org().await;
+        let browser = marta(&org).await;
+        let request = browser.request(reqwest::Method::GET, "/console/access/members").header("accept-language", "fr");
+        let members = html(&browser.send(request).await);
+        assert!(members.contains("Peut : ") && !members.contains("Peut: "), "{members}");
+    }
+
     async fn a_form_is_refused_in_the_language_of_the_page(app: App) {
         let org = app.org().await;
         let api = org.key().await;

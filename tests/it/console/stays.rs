@@ -33,6 +33,8 @@ on_both! {
             let list = page(&browser, &format!("/console/stays?{query}")).await;
             assert_eq!(list.contains(&path), is_found, "{query}: {list}");
         }
+        let found = page(&browser, "/console/search?query=ada").await;
+        assert!(found.contains("Ada L · Flat · 11 December 2026"), "{found}");
         let all = page(&browser, "/console/stays?query=").await;
         assert!(!all.contains(NASTY) && plain(&all).contains(NASTY) && all.contains("No flat yet"), "{all}");
         let shown = page(&browser, &format!("/console/stays/{cancelled}")).await;
@@ -54,18 +56,21 @@ on_both! {
         assert!(stay.contains("0 of 2 steps are shown") && stay.contains(&format!("/console/portals/{}", house.portal)), "{stay}");
         assert!(stay.contains("Ada L") && stay.contains("/stay/"), "{stay}");
         let why = page(&browser, &format!("{path}/why")).await;
-        for said in ["shorter than minLos", "flat Flat", "What would change it:", &format!("/console/steps/{step}"), &format!("/console/assignments/steps/{idle}")] {
+        for said in ["The stay has 4 nights; the step is for stays of 30 nights or more.", "Shortest stay of 4 nights or less", "flat Flat", "What would change it:", &format!("/console/steps/{step}"), &format!("/console/assignments/steps/{idle}")] {
             assert!(why.contains(said), "{said}: {why}");
         }
         assert!(!why.contains(NASTY) && plain(&why).contains(NASTY));
         assert!(why.contains(&format!("/console/steps/{step}#f-minLos")), "a link to the rule: {why}");
-        assert!(!page(&browser, &format!("{path}/why?query=idle")).await.contains("minLos"));
+        assert!(!page(&browser, &format!("{path}/why?query=idle")).await.contains("#f-minLos"));
         assert!(!page(&browser, &format!("{path}/why?shown=yes")).await.contains("Idle"));
         assert_eq!(browser.get(&format!("{path}/why?at=2026-12-11T14:00")).await.status, 200);
         assert_eq!(browser.get(&format!("{path}/why?at=soon")).await.status, 400);
         let spanish = browser.request(reqwest::Method::GET, &format!("{path}/why")).header("accept-language", "es");
         let spanish = html(&browser.send(spanish).await);
-        assert!(spanish.contains("Qué lo cambiaría") && spanish.contains("más corta") && spanish.contains("lang=\"en\""), "{spanish}");
+        for said in ["Qué lo cambiaría", "La estancia tiene 4 noches; el paso es para estancias de 30 noches o más.", "Estancia mínima de 4 noches o menos"] {
+            assert!(spanish.contains(said), "{said}: {spanish}");
+        }
+        assert!(!spanish.contains("minLos ("), "{spanish}");
 
         let preview = Form::of(&stay, "/preview");
         let answer = preview.clone().with("at", "2026-12-11T16:00").with("language", "fr").send(&browser).await;
@@ -73,6 +78,63 @@ on_both! {
         let shown = browser.get(answer.header("location").unwrap()).await;
         assert_eq!(shown.status, 200, "{}", shown.body);
         assert_eq!(preview.with("at", "soon").send(&browser).await.status, 400);
+    }
+
+    async fn whatever_decided_is_told_with_its_numbers(app: App) {
+        let house = House::build(&app).await;
+        for (name, rule) in [
+            ("Long ahead", json!({ "leadTimeMaxDays": 14 })),
+            ("Short ahead", json!({ "leadTimeMinDays": 60 })),
+            ("Short stays", json!({ "maxLos": 2 })),
+            ("Not direct", json!({ "inclusionType": "all_except_selected", "excludedSources": ["direct"] })),
+            ("Only others", json!({ "inclusionType": "only_selected", "includedSourcesReturning": ["airbnb"] })),
+        ] {
+            let mut more = rule;
+            more["nickname"] = name.into();
+            house.step("your_details", more).await;
+        }
+        let category = house.api.post("/portal-manual-categories", json!({ "title": "House" })).await.data()["id"].clone();
+        for rule in [
+            json!({ "ruleCategory": "relative_date", "startDateRelativeType": "check_in_time" }),
+            json!({ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2027-01-01", "endDate": "2027-02-01" }] }),
+            json!({ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 9 }),
+            json!({ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["airbnb"] }),
+            json!({ "ruleCategory": "verification_status", "verificationStatuses": ["verified"] }),
+        ] {
+            let manual = json!({
+                "nickname": "Door", "title": "Door", "description": "Text", "manualCategoryId": category, "isActive": true, "visibilityRules": [rule],
+            });
+            let id = house.api.post("/portal-manuals", manual).await.data()["id"].as_str().unwrap().parse().unwrap();
+            house.scopes("add", "manual", id, json!({ "propertyIds": [house.flat] })).await;
+        }
+        let browser = marta(&house.org).await;
+        let path = format!("/console/stays/{}/why", house.stay);
+        let (steps, manuals) = (page(&browser, &path).await, page(&browser, &format!("{path}?of=manuals")).await);
+        for said in [
+            "Booked 39 days before check-in; the step asks for at most 14 days ahead.",
+            "“Booked at most so many days ahead” set to 39 or more, or left empty; or “For every guest” ticked.",
+            "Booked 39 days before check-in; the step asks for at least 60 days ahead.",
+            "Longest stay of 4 nights or more",
+            "Booked through direct, which is among “All channels but these”.",
+            "“Only these channels” with direct",
+        ] {
+            assert!(steps.contains(said), "{said}: {steps}");
+        }
+        for said in [
+            "It is shown from 11 December 2026, 15:00 on, in the flat’s time.",
+            "No night of the stay lies in one of its seasons.",
+            "that has a night of this stay: 11–15 December",
+            "The stay has 4 nights; the manual is for stays of 9 nights or more.",
+            "a rule “Booking channel” that includes direct.",
+            "It is not shown while the guest’s identity is: Not verified.",
+        ] {
+            assert!(manuals.contains(said), "{said}: {manuals}");
+        }
+        for (language, title) in [("es", "Por qué"), ("fr", "Pourquoi")] {
+            let request = browser.request(reqwest::Method::GET, &format!("{path}?of=manuals")).header("accept-language", language);
+            let shown = html(&browser.send(request).await);
+            assert!(shown.contains(title) && !shown.contains("It is shown from") && !shown.contains("The stay has"), "{shown}");
+        }
     }
 
     async fn what_is_not_theirs_is_not_there(app: App) {

@@ -47,6 +47,24 @@ async fn press(browser: &Browser, name: &str, id: &str) {
 }
 
 on_both! {
+    async fn one_that_is_switched_off_is_for_nobody(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("your_details", json!({ "nickname": "Details" })).await;
+        let browser = marta(&house.org).await;
+        let path = format!("/console/steps/{step}");
+        let shown = page(&browser, &path).await;
+        assert!(shown.contains("Every guest of 1 flat gets it.") && !shown.contains("switched off"), "{shown}");
+        // The longest stay that is none is not shown as one, and stays so.
+        let form = Form::of(&shown, &path);
+        assert_eq!(form.value("maxLos"), Some(""));
+        form.done(&browser, "unchanged").await;
+        house.update(step, json!({ "isActive": false })).await.data();
+        for path in [path.as_str(), "/console/steps"] {
+            let shown = page(&browser, path).await;
+            assert!(shown.contains("It is switched off: nobody gets it meanwhile. Once it is on: Every guest of 1 flat gets it."), "{path}: {shown}");
+        }
+    }
+
     async fn steps_are_moved_within_their_type(app: App) {
         let org = app.org().await;
         let api = org.key().await;

@@ -4,6 +4,7 @@ use engine::access::Permission;
 use serde_json::json;
 
 use super::{Form, html, marta, member_with, page, plain};
+use crate::files::{Part, send, uploads};
 use crate::support::house::House;
 use crate::support::{App, on_both};
 
@@ -64,6 +65,59 @@ on_both! {
         let late = form.clone().with("step", &step).with("message", "Too late").with("key", "0192f0c1-2345-7abc-8def-0123456789ab");
         let refused = late.refused(&browser, 409).await;
         assert!(refused.contains("not in review") && refused.contains("Too late") && refused.contains(" checked"), "{refused}");
+    }
+
+    async fn what_was_given_is_read_in_the_language_of_the_page(app: App) {
+        let house = House::build(&app).await;
+        let text = house.text(&[("en", "How do you come?"), ("es", "¿Cómo llega?"), ("fr", "Comment venez-vous ?")]).await;
+        let details = house.step("your_details", json!({})).await;
+        let title = house.api.post("/translations", json!({ "sourceTable": "precheck_step_detail", "language": "en", "text": "Your trip" })).await.data()["id"].clone();
+        house.api.ok(reqwest::Method::PUT, &format!("/translations/{}/entries/es", title.as_str().unwrap()), Some(json!({ "text": "Su viaje" }))).await;
+        let questions = house.step("additional_questions", json!({
+            "displayTitleMlTextId": title, "questions": [{ "kind": "free_form_input", "textMlTextId": text }],
+        })).await;
+        let others = house.step("other_guests", json!({})).await;
+        let upload = house.step("document_upload", json!({})).await;
+        house.answer(details, json!({ "firstName": "Ada", "birthDate": "1988-05-17", "documentType": "identity_card", "gender": "female" })).await.data();
+        house.answer(others, json!({ "guests": [{ "firstName": "Bo", "birthDate": "2001-02-03" }] })).await.data();
+        house.answer(upload, json!({ "isConfirmed": true })).await.data();
+        let view = house.step_view(questions, "en").await;
+        let question = view["questions"][0]["id"].as_str().unwrap().to_owned();
+        house.answer(questions, json!({ question: { "text": "2026-12-11" } })).await.data();
+        let browser = marta(&house.org).await;
+        let path = format!("/console/submissions/{}", house.stay);
+        let english = page(&browser, &path).await;
+        for said in ["Your details", "Your trip", "17 May 1988", "3 February 2001", "Identity card", "Female", "How do you come?", "2026-12-11", "Confirmed by the guest"] {
+            assert!(plain(&english).contains(said), "{said}: {english}");
+        }
+        let request = browser.request(reqwest::Method::GET, &path).header("accept-language", "es");
+        let spanish = plain(&html(&browser.send(request).await));
+        for said in ["Tus datos", "Su viaje", "17 de mayo de 1988", "¿Cómo llega?", "Confirmado por el huésped", "Mujer"] {
+            assert!(spanish.contains(said), "{said}: {spanish}");
+        }
+        for unsaid in ["Your details", "Your trip", "1988-05-17", "Other guests", "Confirmed", "female"] {
+            assert!(!spanish.contains(unsaid), "{unsaid}: {spanish}");
+        }
+        let request = browser.request(reqwest::Method::GET, &path).header("accept-language", "fr");
+        assert!(plain(&html(&browser.send(request).await)).contains("Comment venez-vous ?"));
+        // Over the interface it is English, unless another language is asked for.
+        let read = async |query: &str| house.api.get(&format!("/reservations/{}/precheckin{query}", house.stay)).await.data()["steps"][0]["title"].clone();
+        assert_eq!([read("").await, read("?language=es").await], [json!("Your details"), json!("Tus datos")]);
+    }
+
+    async fn a_file_is_told_with_what_it_is(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        for kind in ["passport", "Fishing licence"] {
+            let parts: [Part<'_>; 2] = [("file", Some("one.png"), b"\x89PNG\r\n\x1a\n rest"), ("documentType", None, kind.as_bytes())];
+            assert_eq!(send(&app, &house.token, step, &parts).await.status, 201, "{kind}");
+        }
+        let browser = marta(&house.org).await;
+        let path = format!("/console/submissions/{}", house.stay);
+        let shown = page(&browser, &path).await;
+        assert!(shown.contains("Passport · image/png · 1") && shown.contains("Fishing licence · image/png"), "{shown}");
+        let request = browser.request(reqwest::Method::GET, &path).header("accept-language", "es");
+        assert!(html(&browser.send(request).await).contains("Pasaporte · image/png"));
     }
 
     async fn how_others_carry_a_step_out_is_told(app: App) {

@@ -58,6 +58,58 @@ on_both! {
         assert!(plain(&log).contains(NOBODY) && log.contains("made a new signing secret"), "{log}");
     }
 
+    async fn one_that_is_switched_off_says_so_and_leads_on(app: App, "--webhook-allow=127.0.0.0/8") {
+        let org = app.org().await;
+        let (key, key_id) = org.key_and_id(Permission::VARIANTS).await;
+        let id = subscription(&key, "task.created", NOBODY).await;
+        let browser = marta(&org).await;
+        let path = format!("/console/webhooks/{id}");
+        let before = page(&browser, &path).await;
+        let ping = Form::of(&before, "/ping");
+        let failed = Form::of(&before, "/failed").with("since", "2026-11-01T00:00");
+        assert_eq!(app.platform().send(Method::DELETE, &org.path(&format!("/api-keys/{key_id}")), None).await.status, 200);
+        let shown = page(&browser, &path).await;
+        assert!(shown.contains("It was switched off on 21 November 2026") && shown.contains("may no longer use the interface"), "{shown}");
+        for gone in ["/ping\"", "/rotate\"", "/failed\""] {
+            assert!(shown.contains("/delete\"") && !shown.contains(&format!("{path}{gone}")), "{gone}: {shown}");
+        }
+        // Whoever still has the page open is told why it is of no use.
+        for form in [ping, failed] {
+            let refused = form.refused(&browser, 409).await;
+            assert!(refused.contains("It was switched off on") && refused.contains("Make a new one like it"), "{refused}");
+        }
+        let way = plain(shown.split("/console/webhooks/new?").nth(1).unwrap().split('"').next().unwrap());
+        let form = Form::of(&page(&browser, &format!("/console/webhooks/new?{way}")).await, "/new");
+        assert_eq!((form.value("targetUrl"), form.value("event").is_some()), (Some(NOBODY), true));
+        let made = form.with("event", "task.created").send(&browser).await;
+        assert!(made.status == 200 && made.body.as_str().unwrap().contains("whsec_"), "{}", made.body);
+    }
+
+    async fn a_new_one_is_limited_to_flats_and_says_what_is_for_apps(app: App, "--webhook-allow=127.0.0.0/8") {
+        let org = app.org().await;
+        for name in ["Casa Uno", "Casa Dos", "Casa"] {
+            org.record("property", json!({ "name": name, "timezone": "Europe/Madrid", "country": "ES" })).await;
+        }
+        let browser = marta(&org).await;
+        let new = page(&browser, "/console/webhooks/new").await;
+        assert!(new.contains("workflow.step is for connected apps alone") && !new.contains("<option>workflow.step"), "{new}");
+        assert!(page(&browser, "/console/webhooks/events").await.contains("workflow.step is for connected apps alone"));
+        let form = Form::of(&new, "/new").with("event", "reservation.created").with("targetUrl", NOBODY);
+        let refused = form.clone().with("flats", "Casa Uno\r\nCas").refused(&browser, 400).await;
+        assert!(refused.contains("“Cas” is not the name of one flat") && refused.contains("Casa Uno") && refused.contains(NOBODY), "{refused}");
+        let many = form.clone().with("flats", &"Casa\n".repeat(21)).refused(&browser, 400).await;
+        assert!(many.contains("At most 20 flats"), "{many}");
+        let made = form.with("flats", "casa uno\r\n\r\nCasa").send(&browser).await;
+        assert_eq!(made.status, 200, "{}", made.body);
+        let list = page(&browser, "/console/webhooks").await;
+        let id = list.split("/console/webhooks/").find_map(|rest| uuid::Uuid::parse_str(rest.get(..36)?).ok()).unwrap();
+        let shown = page(&browser, &format!("/console/webhooks/{id}")).await;
+        assert!(shown.contains("Only of these flats") && shown.contains("Casa Uno") && !shown.contains("Casa Dos"), "{shown}");
+        // Whoever may not look for flats is not asked for any.
+        let other = member_with(&org, &[Permission::ViewTasks], None).await;
+        assert!(!page(&other, "/console/webhooks/new").await.contains("Only of these flats"));
+    }
+
     async fn others_reach_their_own_alone(app: App, "--webhook-allow=127.0.0.0/8") {
         let (org, elsewhere) = (app.org().await, app.org().await);
         let id = subscription(&org.key().await, "task.created", NOBODY).await;

@@ -76,6 +76,18 @@ impl Audits {
         self
     }
 
+    /// Whether it makes a thing, which is what the log names then.
+    #[must_use]
+    pub const fn is_making(&self) -> bool {
+        matches!(self.what, What::Makes(..))
+    }
+
+    /// Whether what the log names is left as it is.
+    #[must_use]
+    pub const fn is_leaving(&self) -> bool {
+        matches!(self.what, What::Does(_))
+    }
+
     /// Whether what is told stands in the answer, some of it at least.
     pub(crate) const fn reads_answer(&self) -> bool {
         matches!(self.what, What::Makes(..)) || !self.tells.is_empty()

@@ -80,6 +80,10 @@ impl Reason {
     }
 }
 
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -91,11 +95,11 @@ impl fmt::Display for Reason {
             Self::WrongType => f.write_str("has the wrong type"),
             Self::Empty => f.write_str("must not be empty"),
             Self::Blank => f.write_str("must not be blank"),
-            Self::MinLength(limit) => write!(f, "must have at least {limit} characters"),
-            Self::MaxLength(limit) => write!(f, "must have at most {limit} characters"),
-            Self::MinItems(limit) => write!(f, "must have at least {limit} items"),
-            Self::MaxItems(limit) => write!(f, "must have at most {limit} items"),
-            Self::MaxFields(limit) => write!(f, "must have at most {limit} fields"),
+            Self::MinLength(limit) => write!(f, "must have at least {}", counted(*limit, "character")),
+            Self::MaxLength(limit) => write!(f, "must have at most {}", counted(*limit, "character")),
+            Self::MinItems(limit) => write!(f, "must have at least {}", counted(*limit, "item")),
+            Self::MaxItems(limit) => write!(f, "must have at most {}", counted(*limit, "item")),
+            Self::MaxFields(limit) => write!(f, "must have at most {}", counted(*limit, "field")),
             Self::FieldName(reason) => write!(f, "has a field whose name {reason}"),
             Self::Twice => f.write_str("must not name anything twice"),
             Self::Minimum(limit) => write!(f, "must be at least {limit}"),
