@@ -276,7 +276,7 @@ fn save(visit: &Visit) -> Answering<'_> {
         if !visit.may_write() {
             // It goes on being what the form was opened with that a text is held against.
             for (version, _) in versions.iter_mut().zip(&fates).filter(|(_, fate)| **fate != Fate::Stored) {
-                version.was = first(&visit.fields, &format!("was.{}", version.language)).unwrap_or_default().to_owned();
+                first(&visit.fields, &format!("was.{}", version.language)).unwrap_or_default().clone_into(&mut version.was);
             }
             return Ok(page(visit, id, versions, Said { note: Some(visit.words.frame.is_kept), ..Said::default() }));
         }

@@ -185,7 +185,7 @@ on_both! {
             theirs.with("act", "save").done(&browser, "saved").await;
             let mine = if is_required_now { mine.with("q0.text", "My choice") } else { mine.with("q0.required", "1").with("q0.text", "My choice").with("q1.o0.text", "My answer") };
             let both = mine.with("act", "save").refused(&browser, 409).await;
-            let number = if is_required_now { 0 } else { 1 };
+            let number = usize::from(!is_required_now);
             assert!(both.contains(&format!("name=\"q{number}.choose\" value=\"theirs\"")), "{both}");
             // It goes on being asked whatever else is done.
             let (again, form) = acted(&browser, Form::of(&both, &path), "down 2").await;

@@ -367,9 +367,9 @@ pub fn save(visit: &Visit) -> Answering<'_> {
                 let now = stored(visit, now.id).await?;
                 let known = questions_of(visit, &now).await?;
                 if updated_at(&now) == expected {
-                    drawn.refused(visit, &refusal)
+                    drawn.refused(visit, &refusal);
                 } else {
-                    drawn.merge(visit, &now, &known)
+                    drawn.merge(visit, &now, &known);
                 }
                 Ok(drawn.page(visit, &now, &known))
             }
