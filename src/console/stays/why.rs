@@ -248,6 +248,18 @@ fn category_of(key: &str) -> Option<&'static str> {
     })
 }
 
+impl Item {
+    /// What would have it shown that is not, or hide it that is, in a stay of these days.
+    fn change(&self, tongue: Tongue, kind: Kind, days: &str) -> String {
+        let words = &tongue.words.stays;
+        match (self.is_shown, self.reason.key.as_str()) {
+            (false, _) => self.reason.change(tongue, kind, days),
+            (true, "always_shown") => fill(words.c_hide_always, &[("always", &labels::label(tongue.language, "isAlwaysShown"))]),
+            (true, _) => words.c_hide.to_owned(),
+        }
+    }
+}
+
 /// Where the rule stands that decided.
 fn rule(visit: &Visit, kind: Kind, key: &str, id: &str, portal: Option<Uuid>) -> Option<(&'static str, String)> {
     let words = &visit.words.stays;
@@ -298,7 +310,7 @@ fn row(visit: &Visit, kind: Kind, item: &Item, portal: Option<Uuid>, days: &str)
         is_shown: item.is_shown,
         reason: item.reason.said(tongue, Some(kind)),
         path: item.path.iter().map(hop).collect(),
-        change: if item.is_shown { words.c_hide.to_owned() } else { item.reason.change(tongue, kind, days) },
+        change: item.change(tongue, kind, days),
         ways: rule.into_iter().chain(own).chain(assignments).collect(),
     }
 }

@@ -84,6 +84,7 @@ words! {
         c_cancelled: "nothing: a guest of a cancelled stay is shown nothing.", "nada: al huésped de una estancia cancelada no se le muestra nada.", "rien : le voyageur d’un séjour annulé ne voit rien.";
         c_rule: "another value of this rule.", "otro valor de esta regla.", "une autre valeur de cette règle.";
         c_hide: "switch it off, take the assignment back, or give it a rule that this stay does not meet.", "desactivarlo, quitar la asignación o darle una regla que esta estancia no cumpla.", "le désactiver, retirer l’affectation ou lui donner une règle que ce séjour ne remplit pas.";
+        c_hide_always: "switch it off, take the assignment back, or untick “{always}” and give it a rule that this stay does not meet.", "desactivarlo, quitar la asignación, o desmarcar «{always}» y darle una regla que esta estancia no cumpla.", "la désactiver, retirer l’affectation, ou décocher « {always} » et lui donner une règle que ce séjour ne remplit pas.";
         c_at_most: "{field} of {value} or less, or “{always}” ticked.", "{field} de {value} o menos, o marcar «{always}».", "{field} de {value} ou moins, ou cocher « {always} ».";
         c_at_least: "{field} of {value} or more, or “{always}” ticked.", "{field} de {value} o más, o marcar «{always}».", "{field} de {value} ou plus, ou cocher « {always} ».";
         c_days_at_most: "“{field}” set to {value} or less, or left empty; or “{always}” ticked.", "«{field}» con {value} o menos, o vacío; o marcar «{always}».", "« {field} » à {value} ou moins, ou vide ; ou cocher « {always} ».";
