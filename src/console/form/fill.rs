@@ -58,7 +58,9 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
             push(here(name), "1".into());
             let items = value.and_then(Value::as_array).into_iter().flatten().map(|item| text(Some(item)));
             let (ticked, others): (Vec<String>, Vec<String>) = items.partition(|item| known.contains(&item.as_str()));
-            ticked.into_iter().for_each(|item| push(name.into(), item));
+            for item in ticked {
+                push(name.into(), item);
+            }
             push(others_of(name), others.join("\n"));
         }
         Kind::Pairs => {
