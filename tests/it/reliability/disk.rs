@@ -10,14 +10,14 @@ use tempfile::TempDir;
 use super::{Client, Process, assert_whole, sqlite_in};
 use crate::support::left_out::leave_out;
 
-/// A small file system of the test's own, gone when dropped.
+/// A small file system of the test's own, gone when dropped: it holds the write-ahead log as large as it may be, and not much more.
 struct SmallDisk(TempDir);
 
 impl SmallDisk {
     /// `None` where the test may not mount one, and the run goes on without.
     fn mount() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=6m", "tmpfs"]).arg(directory.path()).output();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=32m", "tmpfs"]).arg(directory.path()).output();
         if mounted.is_ok_and(|output| output.status.success()) {
             return Some(Self(directory));
         }
