@@ -273,13 +273,13 @@ fn portal(stay: &Stay, names: &Names) -> ExplainedPortal {
         };
         return ExplainedPortal { id: None, name: None, reason };
     };
-    let named = |key, kind: &str, name: String| {
+    let scoped_to = |key, kind: &str, name: String| {
         Reason::new(key, format!("The portal is scoped to the {kind} {name}.")).with(Facts { name: Some(name), ..Facts::default() })
     };
     let reason = match route {
         Route::Direct => Reason::new("property", "The portal is assigned to the property."),
-        Route::Group(id) => named("property_group", "group", called(TargetKind::PropertyGroup, id)),
-        Route::Tag(id) => named("tag", "tag", called(TargetKind::Tag, id)),
+        Route::Group(id) => scoped_to("property_group", "group", called(TargetKind::PropertyGroup, id)),
+        Route::Tag(id) => scoped_to("tag", "tag", called(TargetKind::Tag, id)),
         Route::Default => Reason::new("default", "No portal is assigned to the property, its group or its tags; this is the default."),
     };
     ExplainedPortal { id: Some(portal.id), name: portal.name.clone(), reason }

@@ -18,8 +18,9 @@ on_both! {
     async fn what_is_no_colour_is_said_in_words(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
-        let form = Form::of(&page(&browser, "/console/brandings/new").await, "/console/brandings/new");
-        let refused = form.with("name", "Mar").with("primaryColor", "blue").refused(&browser, 400).await;
+        let made = org.key().await.post("/portal-brandings", json!({ "name": "Mar" })).await.data();
+        let path = format!("/console/brandings/{}", made["id"].as_str().unwrap());
+        let refused = Form::of(&page(&browser, &path).await, &path).with("primaryColor", "blue").refused(&browser, 400).await;
         assert!(refused.contains("has to be a colour, such as #0E7490") && !refused.contains("must match"), "{refused}");
     }
 
