@@ -38,6 +38,8 @@ insert into organization (id, revision, doc) values (zeroblob(16), 1, '{}');
 ";
 const ORGANIZATION: Uuid = Uuid::nil();
 const CREDENTIAL: &str = "key:0192f0c1-2345-7abc-8def-0123456789ab";
+/// 2026-11-30, in microseconds since 1970.
+const BEGINNING: i64 = 1_796_000_000_000_000;
 /// As long as the summary that a portal has in its list.
 const SUMMARY: usize = 130;
 
@@ -88,7 +90,9 @@ impl StatelessBenchSuite for Rows {
         let (scattered, number) = key.as_u64_pair();
         // New ids follow one another, as those of the service do; keys do not.
         let (portal, row) = (Uuid::from_u64_pair(number, scattered), Uuid::from_u64_pair(number, !scattered));
-        let (key, now) = (key.to_string(), Timestamp::now());
+        // A moment later each, as those of creations are.
+        let now = Timestamp::from_microsecond(BEGINNING + i64::try_from(number)?)?;
+        let key = key.to_string();
         let (document, answer) = (Value::Json(self.document.to_string()), Value::Json(self.answer.to_string()));
         let begun = Instant::now();
         let create = move |tx: &mut store::Transaction<'_>| -> store::Result<()> {
