@@ -154,7 +154,8 @@ async fn measure(cli: &Cli) -> anyhow::Result<String> {
         curves = bench.growth().await?;
         lines.extend(curves.iter().map(Curve::line));
     }
-    if is_wanted(Group::Stays) {
+    // A million of them take longer than everything else.
+    if cli.only == Some(Group::Stays) || cli.quick && cli.only.is_none() {
         lines.extend(bench.stays(None).await?);
         if let Some(url) = &cli.postgres {
             lines.extend(bench.stays(Some(url)).await?);

@@ -4,24 +4,25 @@
 //! that nothing that somebody else has changed is touched. Searching and turning pages are buttons of the same form: what was ticked on
 //! other pages goes along in it until it is saved. Everything that a search finds is assigned by a button of its own, which asks first.
 
-use std::collections::BTreeSet;
+mod ticked;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use axum::response::Response;
-use engine::format;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 use uuid::Uuid;
 
-use super::frame::{Done, Frame};
-use super::paging::{Paging, ROWS};
-use super::portals;
-use super::refusal::Refusal;
-use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
-use super::visit::{Fields, Visit, first};
-use super::words::Words;
+use self::ticked::Ticked;
+use crate::console::frame::{Done, Frame};
+use crate::console::paging::{Paging, ROWS};
+use crate::console::portals;
+use crate::console::refusal::Refusal;
+use crate::console::reply;
+use crate::console::screens::{Answering, Group, Page, Screen};
+use crate::console::visit::Visit;
+use crate::console::words::Words;
 use crate::words::fill;
 
 /// The screen; there is a way to it from whatever can be assigned.
@@ -202,54 +203,6 @@ struct Row {
     is_assigned: bool,
     /// As it is assigned, or as somebody has ticked it who has not saved that.
     is_ticked: bool,
-}
-
-/// What is to be assigned that was not, and what is to be taken back.
-#[derive(Default)]
-struct Ticked {
-    added: BTreeSet<String>,
-    removed: BTreeSet<String>,
-}
-
-impl Ticked {
-    /// What was ticked in a form: on the page that was shown, and before on others.
-    fn of(fields: &Fields) -> Self {
-        let all =
-            |name: &str| -> BTreeSet<&str> { fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect() };
-        let kept = |name: &str| -> BTreeSet<String> {
-            first(fields, name).unwrap_or_default().split(',').filter(|id| format::is_uuid(id)).map(str::to_owned).collect()
-        };
-        let mut ticked = Self { added: kept("added"), removed: kept("removed") };
-        let (was, is) = (all("was"), all("assigned"));
-        for id in all("shown") {
-            ticked.set(id, was.contains(id), is.contains(id));
-        }
-        ticked
-    }
-
-    /// That something is to be assigned or not, which was or was not.
-    fn set(&mut self, id: &str, was: bool, is: bool) {
-        for (changes, is_among) in [(&mut self.added, is && !was), (&mut self.removed, was && !is)] {
-            if is_among {
-                changes.insert(id.to_owned());
-            } else {
-                changes.remove(id);
-            }
-        }
-    }
-
-    /// The same with everything ticked that the page shows, or nothing of it.
-    fn all(mut self, fields: &Fields, is: bool) -> Self {
-        let was: BTreeSet<&String> = fields.iter().filter(|(name, _)| name == "was").map(|(_, id)| id).collect();
-        for (_, id) in fields.iter().filter(|(name, _)| name == "shown") {
-            self.set(id, was.contains(id), is);
-        }
-        self
-    }
-
-    fn count(&self) -> usize {
-        self.added.len() + self.removed.len()
-    }
 }
 
 /// Which part of what something can be assigned to is looked at.
@@ -564,38 +517,4 @@ async fn stored(visit: &Visit, here: Wanted, mut ticked: Ticked, all_found: Opti
         }
     }
     Ok(reply::done(visit, &back, Done::Assigned))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const IDS: [&str; 4] = [
-        "0192f0c1-2345-7abc-8def-000000000000",
-        "0192f0c1-2345-7abc-8def-000000000001",
-        "0192f0c1-2345-7abc-8def-000000000002",
-        "0192f0c1-2345-7abc-8def-000000000003",
-    ];
-
-    fn fields(fields: &[(&str, &str)]) -> Fields {
-        fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    }
-
-    fn said(ticked: &Ticked) -> (Vec<&str>, Vec<&str>) {
-        (ticked.added.iter().map(String::as_str).collect(), ticked.removed.iter().map(String::as_str).collect())
-    }
-
-    #[test]
-    fn what_was_ticked_on_other_pages_goes_along() {
-        let [a, b, c, d] = IDS;
-        let kept = format!("{a},{b},nonsense");
-        let shown =
-            fields(&[("added", &kept), ("removed", d), ("shown", b), ("shown", c), ("was", c), ("shown", d), ("was", d), ("assigned", d)]);
-        let ticked = Ticked::of(&shown);
-        // Of what is shown, the boxes say it: one is unticked again, one taken back, one left alone.
-        assert_eq!(said(&ticked), (vec![a], vec![c]));
-        assert_eq!(said(&ticked.all(&shown, true)), (vec![a, b], vec![]));
-        assert_eq!(said(&Ticked::of(&shown).all(&shown, false)), (vec![a], vec![c, d]));
-        assert_eq!(Ticked::of(&fields(&[("added", ""), ("assigned", a)])).count(), 0);
-    }
 }
