@@ -272,8 +272,8 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
     let placed = paging.cut(std::mem::take(&mut ordered.rows));
     let rows = placed.iter().map(|placed| serde_json::from_str(placed.row.get())).collect::<Result<Vec<Row>, _>>();
     let rows = rows.map_err(|error| asking::not_understood(visit.id, "listPrecheckSteps", &error))?;
-    let titles = texts(visit, rows.iter().filter_map(|row| row.display_title_ml_text_id)).await;
-    let reached = reached(visit, rows.iter().map(|row| row.id).collect()).await;
+    let titles = texts(visit, rows.iter().filter_map(|row| row.display_title_ml_text_id));
+    let (titles, reached) = tokio::join!(titles, reached(visit, rows.iter().map(|row| row.id).collect()));
     let mut groups: Vec<Vec<Line>> = Vec::new();
     let mut before: Option<&Place> = None;
     for (number, (Placed { place, .. }, row)) in placed.iter().zip(&rows).enumerate() {
