@@ -293,19 +293,19 @@ fn begin<W: Future<Output = ()> + Send + 'static>(
     tokio::spawn(async move { service.background.keep_up(name, stop.clone(), || work(stop.clone())).await })
 }
 
-/// Keeps what the database knows of its tables abreast of an import.
+/// Keeps what the database knows of its tables abreast of a sync.
 async fn keep_statistics(store: store::Store, stop: CancellationToken) {
     let mut pause = GROWN_EVERY;
     while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
-        pause = match store.refresh_statistics().await {
-            Ok(()) => GROWN_EVERY,
-            Err(error) => {
-                // It does so once a minute by itself.
-                tracing::debug!(%error, "the database has not looked at its tables");
-                SWEEP_EVERY.min(2 * pause)
-            }
-        };
+        pause = if refresh_statistics(&store).await { GROWN_EVERY } else { SWEEP_EVERY.min(2 * pause) };
     }
+}
+
+/// Has the database look at tables that have grown; whether it has.
+pub async fn refresh_statistics(store: &store::Store) -> bool {
+    let refreshed = store.refresh_statistics().await;
+    // It does so once a minute by itself.
+    refreshed.inspect_err(|error| tracing::debug!(%error, "the database has not looked at its tables")).is_ok()
 }
 
 async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken) {

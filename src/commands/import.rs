@@ -61,6 +61,8 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
             }
         }
         done += count;
+        // The next batch is planned for what there is by then.
+        server::refresh_statistics(&service.store).await;
         bar.set_message(format!("{done} records"));
     }
     bar.finish_and_clear();

@@ -12,12 +12,13 @@ use super::form::{Kind, Spec, specs};
 use super::frame::Frame;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
-use super::stays::Stay;
+use super::stays::{self, Stay};
 use super::texts::texts;
 use super::visit::Visit;
 use super::when::{self, When};
 use super::words::{Deed, Words};
 use super::{asking, labels};
+use crate::precheck::NO_MAXIMUM;
 use crate::words::{fill, own_name};
 
 /// The screen.
@@ -41,11 +42,8 @@ const LOOKED_THROUGH: usize = 20;
 const LOOKING: &str = "createPortalPreview";
 /// Operations after which the page of a thing is no more.
 const REMOVING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
-const READ_STAY: &str = "getReservation";
 /// The type of targets that have no name in the log.
 const STAY: &str = "reservation";
-/// The longest stay that is none.
-const NO_MAXIMUM: u64 = 1_000;
 /// What an operation lists that a field names, where its description does not say it.
 const LISTED: [(&str, &str); 2] = [("portalSettingsId", "listPortals"), ("oauthAppId", "listConnections")];
 /// The fields of assignments, and what their screen calls them.
@@ -113,7 +111,7 @@ pub struct LastWrite {
 
 /// What some did last, as sentences, each with who it was.
 pub async fn last_writes(visit: &Visit, writes: &[(&str, &LastWrite)]) -> Vec<String> {
-    let names = Names(stays(visit, writes.iter().map(|(_, write)| &write.target)).await);
+    let names = Names(stays_of(visit, writes.iter().map(|(_, write)| &write.target)).await);
     let said =
         |(who, write): &(&str, &LastWrite)| visit.words.audit.said(&Deed { operation: &write.operation, who, ..names.deed(&write.target) });
     writes.iter().map(said).collect()
@@ -214,7 +212,7 @@ impl Names {
             );
         }
         names.extend(entries.iter().filter_map(Entry::app).filter_map(|(id, name)| Some((id.to_owned(), name?.to_owned()))));
-        names.extend(stays(visit, entries.iter().map(|entry| &entry.target)).await);
+        names.extend(stays_of(visit, entries.iter().map(|entry| &entry.target)).await);
         if !linked.is_empty() {
             names.extend(texts(visit, linked.into_iter()).await.into_iter().map(|(id, text)| (id.to_string(), text)));
         }
@@ -235,16 +233,17 @@ impl Names {
 }
 
 /// What the stays are called that something was done to, by their ids: the log has no names of guests. Those that the member may see.
-async fn stays(visit: &Visit, targets: impl Iterator<Item = &Target>) -> HashMap<String, String> {
+async fn stays_of(visit: &Visit, targets: impl Iterator<Item = &Target>) -> HashMap<String, String> {
     let ids: BTreeSet<Uuid> = targets.filter(|target| target.kind == STAY).filter_map(|target| target.id).collect();
-    let mut names = HashMap::new();
-    for id in ids.into_iter().take(MOST).filter(|_| visit.may(READ_STAY)) {
-        if let Ok(stay) = visit.get::<Stay>(READ_STAY, json!({ "id": id })).await {
-            let days = when::days(visit, &stay.check_in, &stay.check_out);
-            names.insert(id.to_string(), format!("{} ({days})", stay.called(visit)));
-        }
+    if ids.is_empty() || !visit.may(stays::LIST) {
+        return HashMap::new();
     }
-    names
+    let named = |stay: Stay| {
+        let days = when::days(visit, &stay.check_in, &stay.check_out);
+        (stay.id.to_string(), format!("{} ({days})", stay.called(visit)))
+    };
+    let found = visit.get::<Vec<Stay>>(stays::LIST, json!({ "ids": ids, "limit": ids.len() })).await;
+    found.unwrap_or_default().into_iter().map(named).collect()
 }
 
 /// What a field is called; one that is a language, by what that calls itself.
@@ -329,7 +328,7 @@ fn plain(visit: &Visit, field: &str, spec: Option<&Spec>, value: &Value, names: 
             };
             parts.iter().map(part).collect::<Vec<_>>().join(", ")
         }
-        Value::Number(number) if field == "maxLos" && number.as_u64() == Some(NO_MAXIMUM) => words.audit.no_maximum.to_owned(),
+        Value::Number(number) if field == "maxLos" && number.as_u64() == Some(NO_MAXIMUM.into()) => words.audit.no_maximum.to_owned(),
         Value::Number(number) => number.to_string(),
     }
 }
@@ -411,7 +410,7 @@ impl Changed {
         }
         let entries: Vec<Entry> = visit.get(LIST, json!({ "targetId": target, "limit": LOOKED_THROUGH })).await.ok()?;
         let changes = entries.iter().filter(|entry| entry.operation != LOOKING).take(LATEST);
-        let names = Names(stays(visit, entries.iter().map(|entry| &entry.target)).await);
+        let names = Names(stays_of(visit, entries.iter().map(|entry| &entry.target)).await);
         let lines: Vec<Line> = changes.map(|entry| Line::of(visit, entry, &names)).collect();
         let all = visit.address_with(SCREEN.path, &[("target", &target.to_string())]);
         (!lines.is_empty()).then_some(Self { lines, all, words: visit.words })

@@ -33,6 +33,7 @@ pub use order::{SortKey, compare, is_together};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
 pub(crate) use records::{all, among, mark_used, one, some};
 pub use step::{PricingBasis, Step, StepSettings, StepType, Targeting};
+pub(crate) use targeting::NO_MAXIMUM;
 pub use targeting::{StayFacts, Verdict, days, decide};
 pub(crate) use visible::{check_exists, visible_ids};
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::step::Targeting;
 
 /// The `maxLos` that means no maximum.
-pub(super) const NO_MAXIMUM: u32 = 1000;
+pub(crate) const NO_MAXIMUM: u32 = 1000;
 
 /// What a step does with booking channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -64,6 +64,12 @@ store::statements! {
     COUNT_ON = concat!("select count(*) from (", on!("id"), ") as found");
     /// A page of them.
     PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id limit ?12 offset ?13");
+    /// How many there are of these.
+    COUNT_THESE = select!("count(*)", " and id = any(?7) and (?8 or property_id = any(?9) or property_id is null)
+        and (?10 or property_id = ?11) and (?12 or (check_in >= ?13 and check_in <= ?14))");
+    /// A page of them.
+    PAGE_THESE = select!("id", " and id = any(?7) and (?8 or property_id = any(?9) or property_id is null)
+        and (?10 or property_id = ?11) and (?12 or (check_in >= ?13 and check_in <= ?14)) order by created_at, id limit ?15 offset ?16");
     /// How many properties there are with a name, in a group, with a tag.
     COUNT_PROPERTIES = select!("count(*)", " and (?7 or property_id = any(?8))
         and (?9 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'property_group' and l.to_id = ?10
@@ -82,6 +88,8 @@ store::statements! {
 /// What a list of records is narrowed down to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Filter {
+    /// These alone.
+    pub among: Option<Vec<Uuid>>,
     /// A pattern of names, as [`super::facets::pattern`] makes it.
     pub name: Option<String>,
     /// The property they are on.
@@ -110,7 +118,7 @@ const DAYS: (&str, &str) = ("", "~");
 
 /// A page of the records of a kind within reach, by creation.
 pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, page: Page) -> Result<Listing<Record>> {
-    let Filter { name, property, status, from, to } = filter;
+    let Filter { among, name, property, status, from, to } = filter;
     let reach = context.reach();
     let is_whole = *filter == Filter::default();
     if is_whole && let Some(listing) = within::list(context, kind, page)? {
@@ -120,6 +128,46 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, p
     let (first, last) = (from.as_deref().unwrap_or(DAYS.0), to.as_deref().unwrap_or(DAYS.1));
     let (any_status, status) = (status.is_none(), status.as_deref().unwrap_or_default());
     let (any_name, pattern) = (name.is_none(), name.as_deref().unwrap_or_default());
+    if let Some(ids) = among {
+        let [all, reached] = reach.parameters();
+        let (any_property, property) = (property.is_none(), property.unwrap_or_default());
+        let (kind_name, ids, any_day) = (kind.as_ref(), ids.clone(), !asks_for_days);
+        let counted = values![
+            kind_name,
+            any_status,
+            status,
+            any_name,
+            pattern,
+            ids.clone(),
+            all.clone(),
+            reached.clone(),
+            any_property,
+            property,
+            any_day,
+            first,
+            last
+        ];
+        let total = count(context.row(&COUNT_THESE, counted)?)?;
+        let params = values![
+            kind_name,
+            any_status,
+            status,
+            any_name,
+            pattern,
+            ids,
+            all,
+            reached,
+            any_property,
+            property,
+            any_day,
+            first,
+            last,
+            page.limit,
+            page.offset
+        ];
+        let rows = context.rows(&PAGE_THESE, params)?;
+        return Ok(Listing { items: in_order(context, kind, &rows)?, total });
+    }
     let (total, rows) = match (reach, property) {
         (Reach::Everything, None) if is_whole => {
             let Start { from: place, skipped, total } = blocks::start(context, kind, page.offset)?;

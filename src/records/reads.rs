@@ -69,6 +69,7 @@ fn of_stays() -> Vec<Operation> {
                 "Stays of guests: guest, property, dates, status, channel, verification. Filter by guest name, property, status, \
                     day of check-in. Example: {\"query\": \"Lovelace\", \"status\": \"confirmed\"}",
             )
+            .not_for_tools(&["ids"])
             .kept(basis(Kind::Reservation))
             .may_lag()
             .pages(PageLimits { default: 20, max: 100 }, reservations)
@@ -286,6 +287,10 @@ struct ListReservations {
     #[serde(default)]
     #[schemars(schema_with = "date")]
     check_in_to: Option<String>,
+    /// Only these reservations. Unknown ones find nothing.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 100))]
+    ids: Option<Vec<Uuid>>,
 }
 
 fn status(_: &mut SchemaGenerator) -> Schema {
@@ -305,6 +310,7 @@ fn properties(context: &mut Context<'_, '_>, input: ListProperties, page: Page) 
 fn reservations(context: &mut Context<'_, '_>, input: ListReservations, page: Page) -> Result<Listing<Record>> {
     let day = |text: Option<String>| text.as_deref().and_then(day);
     let filter = Filter {
+        among: input.ids,
         name: input.query.as_deref().map(pattern),
         property: input.property_id,
         status: input.status.map(|status| status.as_ref().to_owned()),

@@ -24,6 +24,28 @@ on_both! {
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
     }
 
+    /// What is answered again changes nothing, also among others that are: whoever looks at the organization finds it as it was.
+    async fn replays_leave_the_organization_as_it_is(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let post = |number: usize| {
+            let (api, key) = (&api, format!("k{number}"));
+            async move { api.post_with_key("/portals", &key, json!({ "name": key })).await }
+        };
+        join_all((0..16).map(post)).await.into_iter().for_each(|answer| drop(answer.data()));
+        let revisions = async || {
+            let read = |row: &store::Row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
+            app.query("select revision, stream_revision from organization where id = ?1", vec![org.id.into()], read).await
+        };
+        let before = revisions().await;
+        for _ in 0..4 {
+            for answer in join_all((0..16).map(post)).await {
+                assert_eq!((answer.status, answer.header("idempotency-replayed")), (201, Some("true")));
+            }
+        }
+        assert_eq!(revisions().await, before);
+    }
+
     async fn a_key_belongs_to_its_request(app: App) {
         let org = app.org().await;
         let api = org.key().await;

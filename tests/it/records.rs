@@ -356,7 +356,20 @@ on_both! {
             }
         };
         check().await;
+        // Some that are named, within reach and with every other filter.
+        let (named, others) = (&stays[..60], [new_id(), stays[0].0]);
+        let query = named.iter().map(|(id, _)| *id).chain(others).map(|id| format!("ids={id}")).collect::<Vec<_>>().join("&");
+        for (api, reach) in &reaches {
+            for (filter, holds) in &filters {
+                let reaches = |data: &Value| reach.is_none_or(|reach| data["propertyId"].is_null() || reach.iter().any(|id| data["propertyId"] == json!(id)));
+                let wanted: Vec<Uuid> = named.iter().filter(|(_, data)| holds(data) && reaches(data)).map(|(id, _)| *id).collect();
+                let (items, total) = all(api, &format!("/reservations?{query}&{filter}").trim_end_matches('&').to_owned(), 9).await;
+                assert_eq!((ids(&items), total), (wanted.clone(), i64::try_from(wanted.len()).unwrap()), "{filter} {reach:?}");
+            }
+        }
         let api = &reaches[0].0;
+        let too_many = (0..101).map(|_| format!("ids={}", new_id())).collect::<Vec<_>>().join("&");
+        assert_eq!(api.get(&format!("/reservations?{too_many}")).await.issues(), ["ids"]);
         for (query, field) in [
             ("status=open", "status"), ("checkInFrom=2026-13-01", "checkInFrom"), ("checkInTo=tomorrow", "checkInTo"),
             ("propertyId=x", "propertyId"), ("query=%20", "query"), ("query=a&query=b", "query"),

@@ -15,14 +15,15 @@ use serde_json::{Map, Value, json};
 
 use super::spec::{Kind, Spec};
 use crate::console::visit::{Fields, first};
+use crate::precheck::NO_MAXIMUM;
 
 /// Objects of a list that a form can have at the most.
 const MOST_ROWS: usize = 200;
 
 /// The numbers that stand for none, by their fields: a form shows nothing there.
-const NONE: [(&str, u64); 1] = [("maxLos", 1_000)];
+const NONE: [(&str, u32); 1] = [("maxLos", NO_MAXIMUM)];
 
-fn nothing_of(spec: &Spec) -> Option<u64> {
+fn nothing_of(spec: &Spec) -> Option<u32> {
     NONE.iter().find(|(name, _)| *name == spec.name).map(|(_, none)| *none)
 }
 

@@ -3,10 +3,8 @@
 use serde::Deserialize;
 
 use crate::console::words::Words;
+use crate::precheck::NO_MAXIMUM;
 use crate::words::fill;
-
-/// The longest stay that is none.
-const NO_MAXIMUM: u32 = 1_000;
 
 /// The rules of a step, as they are answered.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -2,6 +2,7 @@
 
 use engine::access::Permission;
 use serde_json::json;
+use store::Value;
 use strum::VariantArray;
 
 use super::{Form, html, marta, page, plain};
@@ -59,6 +60,24 @@ on_both! {
         let spanish = html(&browser.send(spanish).await);
         assert!(spanish.contains("key aprobó lo enviado para la estancia de Ada L"), "{spanish}");
         assert!(spanish.contains("asignaciones del paso"), "articles run together: {spanish}");
+    }
+
+    /// However many stays a page of the log is about, they are asked for at once: the page is one of few requests.
+    async fn all_stays_of_a_page_are_named(app: App, "--rate-limit-per-minute=15") {
+        let org = app.org().await;
+        let flat = org.property(None, &[]).await;
+        let insert = "insert into audit_log (organization_id, id, occurred_at, doc) values (?1, ?2, ?3, ?4)";
+        for _ in 0..20 {
+            let stay = org.reservation(Some(flat)).await;
+            let doc = json!({
+                "actorKind": "api_key", "operation": "approvePrecheckin", "target": { "type": "reservation", "id": stay, "name": null },
+                "changes": [], "requestId": new_id(),
+            });
+            app.change(insert, vec![org.id.into(), new_id().into(), app.clock.now().into(), Value::Json(doc.to_string())]).await;
+        }
+        let log = plain(&page(&marta(&org).await, "/console/audit").await);
+        let lines = log.lines().filter(|line| line.contains("what was handed in for the stay of"));
+        assert_eq!(lines.count(), 20, "{log}");
     }
 
     async fn what_a_subscription_was_asked_for_is_told(app: App, "--webhook-allow=127.0.0.0/8") {
