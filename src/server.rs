@@ -155,6 +155,13 @@ impl Server {
             let store = service.store.clone();
             background.push(begin(&service, "statistics", stop.token(), move |stop| keep_statistics(store.clone(), stop)));
         }
+        if service.store.is_spread() {
+            let means = means.clone();
+            background.push(begin(&service, "queue", stop.token(), move |stop| {
+                let means = means.clone();
+                async move { delivery::keep_queue(&means, &stop).await }
+            }));
+        }
         if let Some(translator) = translator {
             background.push(begin(&service, "translations", stop.token(), move |stop| translator.clone().run(stop)));
         }

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use super::Event;
 use super::reached::{hold, require};
 use super::subscriptions::disabled;
-use super::{DELIVERIES, audited, outbox};
+use super::{audited, outbox};
 
 /// Deliveries that one request has sent again at the most, so that it does not hold its organization for long.
 const MOST_REDELIVERED: usize = 1_000;
@@ -216,7 +216,7 @@ fn requeue(context: &mut Context<'_, '_>, id: Uuid, delivery: &mut Delivery) -> 
     let (now, doc) = (context.now(), store::Value::json(&*delivery)?);
     let is_there = context.execute(&REQUEUE, values![id, now, doc])? > 0;
     if is_there {
-        context.ring(DELIVERIES);
+        outbox::call(context)?;
     }
     Ok(is_there)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use delivery::{Delivery, Subject, Told};
+use delivery::{Delivery, NOTE_DUE, Subject, Told};
 use engine::context::Context;
 use engine::error::Result;
 use engine::moment::Moment;
@@ -87,7 +87,16 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
 fn insert(context: &mut Context<'_, '_>, rows: Vec<[store::Value; 4]>) -> Result<()> {
     if !rows.is_empty() {
         context.execute_many(&INSERT_DELIVERY, rows)?;
-        context.ring(DELIVERIES);
+        call(context)?;
+    }
+    Ok(())
+}
+
+/// Has what is in the outbox sent: rings here, and where organizations are on several servers says to all nodes that this one has something.
+pub(super) fn call(context: &mut Context<'_, '_>) -> Result<()> {
+    context.ring(DELIVERIES);
+    if context.is_spread() {
+        context.execute_along(NOTE_DUE, values![context.now()])?;
     }
     Ok(())
 }

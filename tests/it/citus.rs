@@ -6,14 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use postgres::{Client, NoTls};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::one_organization::is_across;
 use crate::support::citus::{self, Servers};
 use crate::support::node::Node;
+use crate::support::receiver::{Receiver, retried, subscribe, until, until_read};
+use crate::support::{App, new_id};
 
 /// How long a client that is let down goes on asking.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -55,6 +58,108 @@ async fn a_database_is_spread_as_a_whole_or_refused() {
     assert!(is_done && said.starts_with("spread 1 tables"), "{said}");
     let (is_done, said) = vestibule(&["migrate", "--database-url", &url]);
     assert!(is_done, "{said}");
+}
+
+/// A later version finds a database spread: it migrates every server, and spreads the tables that it adds.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spread_database_is_brought_to_a_later_version() {
+    let Some(url) = tokio::task::spawn_blocking(citus::fresh_undistributed).await.unwrap() else { return };
+    let of_database = url.clone();
+    let spread = move || {
+        let (url, known) = (of_database, vestibule::migrations());
+        let select = |is_wanted: &dyn Fn(i32) -> bool, more: Option<refinery_core::Migration>| {
+            let migrations = known.postgres.get_migrations().iter().filter(|one| is_wanted(one.version())).cloned();
+            let postgres = refinery_core::Runner::new(&migrations.chain(more).collect::<Vec<_>>()).set_grouped(true);
+            store::Migrations { sqlite: vestibule::migrations().sqlite, postgres }
+        };
+        // The first version whose keys begin with the organization.
+        store::distribute(&url, &select(&|version| version <= 25, None), &vestibule::SPREAD).unwrap();
+        let mut client = Client::connect(&url, NoTls).unwrap();
+        client
+            .batch_execute(
+                "insert into organization (id, revision, created_at, updated_at, doc) values (gen_random_uuid(), 0, now(), now(), '{}')",
+            )
+            .unwrap();
+        let later = "lock table organization in access exclusive mode;
+
+-- Told in a comment; and 'so'.
+create table later (
+    organization_id uuid not null references organization (id) on delete cascade,
+    id uuid not null,
+    told text not null default 'a; b',
+    primary key (organization_id, id)
+);
+
+create index later_by_text on later (organization_id, told);
+alter table portal add column later integer not null default 1;
+create index portal_by_later on portal (organization_id, later);
+update organization set revision = revision + 1;
+
+insert into later (organization_id, id) select id, id from organization;
+";
+        let later = refinery_core::Migration::unapplied("V999__later", later).unwrap();
+        let options = store::Options { spread: Some(&vestibule::SPREAD), ..store::Options::default() };
+        drop(store::Store::open_with(&url, &select(&|_| true, Some(later)), &options).unwrap());
+        let mut count = |sql: &str| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
+        assert_eq!(count("select count(*) from later"), 1);
+        let is_spread = "select count(*) from pg_dist_partition where logicalrelid in ('later'::regclass, 'webhook_due'::regclass)
+            and colocationid = (select colocationid from pg_dist_partition where logicalrelid = 'organization'::regclass)";
+        assert_eq!(count(is_spread), 2);
+        assert_eq!(count("select pg_relation_size('later')"), 0, "what lay here alone is gone");
+        let references = "select count(*) from pg_constraint where conrelid = 'later'::regclass and contype = 'f'";
+        assert_eq!(count(references), 1);
+        client.batch_execute("delete from refinery_schema_history where version = 999").unwrap();
+    };
+    tokio::task::spawn_blocking(spread).await.unwrap();
+    let node = Node::start(&url, &[]);
+    let token = node.key().await;
+    node.api(&token).ok(Method::POST, "/portals", Some(json!({ "name": "After" }))).await;
+}
+
+/// What is due is found by the queue, however it came there; an organization of which nothing is due is not in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn organizations_with_something_due_are_in_the_queue() {
+    let Some(url) = tokio::task::spawn_blocking(citus::fresh_database).await.unwrap() else { return };
+    let receiver = Receiver::start().await;
+    let flags = receiver.flags();
+    let app = App::on(url, &flags.each_ref().map(String::as_str)).await;
+    let org = app.org().await;
+    let flat = org.property(None, &[]).await;
+    let api = org.key().await;
+    subscribe(&api, "task.created", &receiver.url).await;
+    let task = async || {
+        let data = json!({ "propertyId": flat, "title": "Clean", "status": "open" });
+        org.sync(json!([{ "kind": "task", "id": new_id(), "data": data }])).await;
+    };
+    let queue = async || app.query("select due_at from webhook_due", Vec::new(), |row| row.get::<Timestamp>(0)).await;
+    let delivered = |subscriptions: &Value| !subscriptions[0]["lastDeliveredAt"].is_null();
+
+    task().await;
+    receiver.next().await;
+    until(&api, delivered).await;
+    app.clock.advance(Duration::from_secs(6));
+    delivery::tidy(&app.server.means).await.unwrap();
+    assert_eq!(queue().await, []);
+
+    // One that is tried again is in it until then.
+    receiver.answer(&[500, 200]);
+    task().await;
+    receiver.next().await;
+    retried(&app, &receiver).await;
+
+    // What nobody has noted is found by asking of every subscription.
+    receiver.answer(&[500]);
+    task().await;
+    receiver.next().await;
+    let log = format!("/webhook-subscriptions/{}/deliveries", api.get("/webhook-subscriptions").await.data()[0]["id"].as_str().unwrap());
+    until_read(&api, &log, |log| log[0]["attempts"].as_array().is_some_and(|attempts| attempts.len() == 1)).await;
+    app.change("delete from webhook_due", Vec::new()).await;
+    receiver.answer(&[200]);
+    app.clock.advance(Duration::from_millis(100));
+    app.server.means.due.notify_one();
+    assert!(receiver.is_quiet().await);
+    delivery::fill(&app.server.means).await.unwrap();
+    receiver.next().await;
 }
 
 /// Citus takes every statement, and one that is an organization's is asked of one shard.

@@ -64,6 +64,25 @@ async fn a_newer_one_is_refused(database_url: &str) {
     assert!(said.contains("of a newer version of this program") && said.contains("V999__later"), "{said}");
 }
 
+/// Where rows are on several servers a migration is sent a statement at a time, and it is told by the ends of lines where one is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_of_a_migration_ends_with_its_line() {
+    let Some(url) = fresh_postgres().await else { return };
+    let run = move || {
+        let mut client = ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap();
+        let mut transaction = client.transaction().unwrap();
+        let mut migrations = vestibule::migrations().postgres.get_migrations().clone();
+        migrations.sort();
+        for migration in migrations {
+            for statement in migration.sql().unwrap().split(";\n").filter(|statement| !statement.trim().is_empty()) {
+                // What has two commands in it is refused.
+                transaction.execute(statement, &[]).unwrap_or_else(|error| panic!("{migration}: {error}: {statement}"));
+            }
+        }
+    };
+    tokio::task::spawn_blocking(run).await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_file_is_told() {
     let directory = tempfile::tempdir().unwrap();

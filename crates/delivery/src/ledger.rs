@@ -18,7 +18,7 @@ use engine::error::{Error, Result};
 use engine::sweeping::by_organization;
 use engine::values;
 use jiff::Timestamp;
-use store::{Json, Row, Statement, Transaction};
+use store::{Json, Row, Transaction};
 use url::Url;
 use uuid::Uuid;
 
@@ -49,10 +49,11 @@ store::statements! {
         select (select d.organization_id from webhook_delivery d where d.subscription_id = waiting.id and d.status = 'pending'
                 and d.leased_until is null limit 1), id
         from waiting where id is not null limit ?3";
-    /// The same where organizations are on several servers, which can take no such steps together: of each subscription it is asked
-    /// whether anything waits for it.
-    WAITING_ANYWHERE = "select s.organization_id, s.id from webhook_subscription s where s.id > ?1 and s.id <= ?2 and s.deleted_at is null
-        and exists (select 1 from webhook_delivery d where d.organization_id = s.organization_id and d.subscription_id = s.id
+    /// The same where organizations are on several servers, which can take no such steps together: it is asked of the subscriptions of
+    /// those organizations that have something due at `?4`, as their queue says.
+    WAITING_ANYWHERE = "select s.organization_id, s.id from webhook_due q
+        join webhook_subscription s on s.organization_id = q.organization_id and s.id > ?1 and s.id <= ?2 and s.deleted_at is null
+        where q.due_at <= ?4 and exists (select 1 from webhook_delivery d where d.organization_id = s.organization_id and d.subscription_id = s.id
             and d.status = 'pending' and d.leased_until is null) order by s.id limit ?3";
     /// Deliveries of a subscription that are due, nobody's and not in hand here, the oldest first, each with what it is sent by; nothing
     /// once the subscription is deleted.
@@ -255,7 +256,7 @@ fn take(
     for (mut after, until) in [(last, Uuid::max()), (Uuid::nil(), last)] {
         let mut has_more = after < until;
         while has_more {
-            let waiting = tx.rows(waiting_of(tx), &values![after, until, LOOKED_AT])?;
+            let waiting = waiting(tx, after, until, due)?;
             for row in &waiting {
                 after = row.get(1)?;
                 // The last of its deliveries may have gone meanwhile.
@@ -275,9 +276,13 @@ fn take(
     Ok(Look { count, ..Look::default() })
 }
 
-/// How subscriptions are found that something waits for.
-fn waiting_of(tx: &Transaction<'_>) -> &'static Statement {
-    if tx.is_spread() { &WAITING_ANYWHERE } else { &WAITING }
+/// Some of the subscriptions that something waits for, after one of them up to another, by their organizations and ids.
+fn waiting(tx: &mut Transaction<'_>, after: Uuid, until: Uuid, due: Timestamp) -> Result<Vec<Row>> {
+    Ok(if tx.is_spread() {
+        tx.rows(&WAITING_ANYWHERE, &values![after, until, LOOKED_AT, due])?
+    } else {
+        tx.rows(&WAITING, &values![after, until, LOOKED_AT])?
+    })
 }
 
 /// The deliveries of a subscription that are due and for which there is room.

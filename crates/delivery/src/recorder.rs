@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use jiff::Timestamp;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -16,6 +17,7 @@ use super::disabled::tell_disabled;
 use super::ledger::{self, Entry, Settlement, Turn};
 use super::limiter::Permit;
 use super::means::Means;
+use super::queue;
 
 /// From one moment of recording to the next. What is sent in between and not recorded, because the process is killed, is
 /// sent again.
@@ -77,7 +79,13 @@ impl Recorder {
         let entries = Arc::new(entries);
         loop {
             let (now, shared) = (self.means.clock.now(), entries.clone());
-            let write = self.means.store.write(move |tx| ledger::settle(tx, organization, subscription, &shared, now));
+            let write = async {
+                // Before it is given back, and by itself: together they would hold two rows that another may hold the other way round.
+                if let Some(due) = first_retry(&shared).filter(|_| self.means.store.is_spread()) {
+                    self.means.store.write(move |tx| queue::note(tx, organization, due)).await?;
+                }
+                self.means.store.write(move |tx| ledger::settle(tx, organization, subscription, &shared, now)).await
+            };
             match AssertUnwindSafe(write).catch_unwind().await {
                 Ok(Ok(turn)) => {
                     match turn {
@@ -89,7 +97,7 @@ impl Recorder {
                         None => {}
                     }
                     drop(places);
-                    if entries.iter().any(|entry| matches!(entry.settlement, Settlement::Retry(_))) {
+                    if first_retry(&entries).is_some() {
                         // The dispatcher does not know yet when that is due.
                         self.means.due.notify_one();
                     }
@@ -105,4 +113,13 @@ impl Recorder {
     fn waiting(&self) -> MutexGuard<'_, HashMap<Uuid, Vec<Unrecorded>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// When the first of some deliveries is tried again, if any is.
+fn first_retry(entries: &[Entry]) -> Option<Timestamp> {
+    let retries = entries.iter().filter_map(|entry| match entry.settlement {
+        Settlement::Retry(next) => Some(next),
+        _ => None,
+    });
+    retries.min()
 }

@@ -280,6 +280,12 @@ impl<'c, 't> Context<'c, 't> {
         std::iter::once(Value::Uuid(self.organization.id)).chain(params).collect()
     }
 
+    /// Whether organizations are on several servers.
+    #[must_use]
+    pub fn is_spread(&self) -> bool {
+        self.system.tx.is_spread()
+    }
+
     /// The time of the request.
     #[must_use]
     pub fn now(&self) -> Timestamp {

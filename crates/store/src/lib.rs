@@ -217,6 +217,12 @@ impl Store {
         matches!(self.backend, Backend::Sqlite(_))
     }
 
+    /// Whether the rows of shares are on several servers.
+    #[must_use]
+    pub fn is_spread(&self) -> bool {
+        matches!(&self.backend, Backend::Postgres(postgres) if postgres.is_spread())
+    }
+
     /// Folds what SQLite has written beside the database file into it, so that the file alone is the database. Blocks; for
     /// when everything else is done.
     pub fn settle(&self) -> Result<()> {

@@ -121,6 +121,10 @@ impl Postgres {
         job::answer(asked, limit, true, progress, receiver).await
     }
 
+    pub(crate) fn is_spread(&self) -> bool {
+        self.0.pool.is_spread()
+    }
+
     pub(crate) fn has_replicas(&self) -> bool {
         !self.0.replicas.is_empty()
     }
@@ -241,10 +245,10 @@ fn bring_up(connector: &Connector, migrations: &refinery_core::Runner, options: 
             if pooler::between(&past, &mut direct)? == Pooling::ByTransaction {
                 return Err(Error::Configuration("there is a pooler before the address that is to lead to the server itself".into()));
             }
-            migrating::migrate(&mut direct, migrations)?;
+            migrating::migrate(&mut direct, migrations, options.spread)?;
             direct.close();
         }
-        None if pooling == Pooling::BySession => migrating::migrate(&mut link, migrations)?,
+        None if pooling == Pooling::BySession => migrating::migrate(&mut link, migrations, options.spread)?,
         None if options.is_to_migrate => return Err(Error::Configuration(migrating::PAST_THE_POOLER.into())),
         None => migrating::assert_done(&mut link, migrations)?,
     }

@@ -111,6 +111,11 @@ impl App {
         Some(Self::start(url, tempfile::tempdir().unwrap(), flags, names, Limits::default()).await)
     }
 
+    /// On a database that is there.
+    pub async fn on(database_url: String, flags: &[&str]) -> Self {
+        Self::start(database_url, tempfile::tempdir().unwrap(), flags, Names::System, Limits::default()).await
+    }
+
     /// On PostgreSQL behind a pooler that works by transaction; `pool` are further lines of its settings.
     pub async fn behind_a_pooler(pool: &str, flags: &[&str]) -> Option<Self> {
         let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;

@@ -6,10 +6,13 @@
 
 use std::time::Duration;
 
+use refinery_core::traits::r#async::{AsyncMigrate, AsyncQuery, AsyncTransaction};
 use tokio::time::Instant;
+use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::link::{Failure, Link};
+use super::spread::{self, Spread};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result, of_a_newer_version, told};
 
@@ -54,30 +57,125 @@ pub(super) fn assert_done(link: &mut Link, migrations: &refinery_core::Runner) -
     Ok(())
 }
 
-/// Brings the schema to the newest of these. Blocks.
-pub(super) fn migrate(link: &mut Link, migrations: &refinery_core::Runner) -> Result<()> {
+/// Brings the schema to the newest of these, on every server where it is `spread`. Blocks.
+pub(super) fn migrate(link: &mut Link, migrations: &refinery_core::Runner, spread: Option<&Spread>) -> Result<()> {
     let until = Instant::now() + MIGRATION_LIMIT;
     link.run(until, PATIENT_SESSION)?;
     link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
+    let is_spread = spread::is_spread(link, until)?;
     link.run(until, BRIEFLY)?;
+    let done = again_and_again(until, || {
+        let migrating = link.drive(until, async |client| match is_spread {
+            true => migrations.run_async(&mut Piecewise(client)).await,
+            false => migrations.run_async(client).await,
+        });
+        Ok(migrating??)
+    })?;
+    if let Some(spread) = spread.filter(|_| is_spread && !done.applied_migrations().is_empty()) {
+        again_and_again(until, || spread::lay_out(link, until, spread))?;
+    }
+    link.run(until, &format!("select pg_advisory_unlock({MIGRATION_LOCK})"))?;
+    Ok(())
+}
+
+/// Tries until it is done, or fails for more than what others do at the moment.
+fn again_and_again<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, Trouble>) -> Result<T> {
     let mut pause = PAUSE;
-    let outcome = loop {
-        let outcome = link.drive(until, async |client| migrations.run_async(client).await)?;
-        let Some(cause) = outcome.as_ref().err().and_then(others_are_at_it).filter(|_| Instant::now() + pause < until) else {
-            break outcome;
+    loop {
+        let trouble = match attempt() {
+            Ok(done) => return Ok(done),
+            Err(trouble) => trouble,
+        };
+        let Some(cause) = trouble.others_are_at_it().filter(|_| Instant::now() + pause < until) else {
+            return Err(trouble.into());
         };
         tracing::warn!(cause, milliseconds = pause.as_millis(), "a table is in use; the migration is begun again after a pause");
         std::thread::sleep(pause);
         pause = LONGEST_PAUSE.min(2 * pause);
-    };
-    link.run(until, &format!("select pg_advisory_unlock({MIGRATION_LOCK})"))?;
-    Ok(outcome.map(drop)?)
+    }
 }
 
-/// What the server says where a migration has failed for nothing but what others do at the moment.
-fn others_are_at_it(error: &refinery_core::Error) -> Option<String> {
-    let refinery_core::error::Kind::Connection(_, cause) = error.kind() else { return None };
-    let cause = cause.downcast_ref::<tokio_postgres::Error>()?;
-    let is_passing = [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(cause.code()?);
-    is_passing.then(|| told(cause))
+/// Why something of a migration is not done.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    Migration(refinery_core::Error),
+    Layout(Failure),
+    /// For nothing that would pass.
+    Refused(Error),
+}
+
+impl Trouble {
+    /// What the server says where it has failed for nothing but what others do at the moment.
+    fn others_are_at_it(&self) -> Option<String> {
+        let said = match self {
+            Self::Migration(error) => {
+                let refinery_core::error::Kind::Connection(_, cause) = error.kind() else { return None };
+                cause.downcast_ref::<tokio_postgres::Error>()?
+            }
+            Self::Layout(Failure::Told(error)) => error,
+            Self::Layout(_) | Self::Refused(_) => return None,
+        };
+        [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(said.code()?).then(|| told(said))
+    }
+}
+
+impl From<refinery_core::Error> for Trouble {
+    fn from(error: refinery_core::Error) -> Self {
+        Self::Migration(error)
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Layout(failure)
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<Trouble> for Error {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Migration(error) => error.into(),
+            Trouble::Layout(failure) => failure.into(),
+            Trouble::Refused(error) => error,
+        }
+    }
+}
+
+/// Runs migrations a statement at a time: of several in one text, Citus would send the whole text on for each.
+struct Piecewise<'c>(&'c mut Client);
+
+impl AsyncTransaction for Piecewise<'_> {
+    type Error = tokio_postgres::Error;
+
+    async fn execute<'a, T: Iterator<Item = &'a str> + Send + 'a>(&mut self, queries: T) -> Result<usize, Self::Error> {
+        let transaction = self.0.transaction().await?;
+        let mut count = 0;
+        for query in queries {
+            for statement in statements_of(query) {
+                transaction.batch_execute(statement).await?;
+            }
+            count += 1;
+        }
+        transaction.commit().await?;
+        Ok(count)
+    }
+}
+
+impl AsyncQuery<Vec<refinery_core::Migration>> for Piecewise<'_> {
+    async fn query(&mut self, query: &str) -> Result<Vec<refinery_core::Migration>, Self::Error> {
+        AsyncQuery::query(self.0, query).await
+    }
+}
+
+impl AsyncMigrate for Piecewise<'_> {}
+
+/// The statements of a migration, each of which ends with its line.
+fn statements_of(migration: &str) -> impl Iterator<Item = &str> {
+    migration.split(";\n").map(str::trim).filter(|statement| !statement.is_empty())
 }

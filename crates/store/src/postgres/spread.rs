@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tokio_postgres::config::TargetSessionAttrs;
 
 use super::link::{Connector, Failure, Link};
-use super::migrating;
+use super::migrating::{self, Trouble};
 use super::pooler::{self, Pooling};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result};
@@ -105,7 +105,8 @@ fn tables(link: &mut Link, until: Instant, spread: &Spread) -> Result<Tables, Fa
     Ok(Tables::read(&link.word(until, &all)?.unwrap_or_default()))
 }
 
-/// Spreads what of a database is not spread yet, in one transaction; the number of tables. Blocks, and so is whoever uses the database.
+/// Brings a database up to date, and spreads what of it is not spread yet; the number of tables. Blocks, and so is whoever uses the
+/// database.
 pub(crate) fn distribute(url: &str, migrations: &refinery_core::Runner, spread: &Spread) -> Result<usize> {
     let until = Instant::now() + migrating::MIGRATION_LIMIT;
     let connector = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
@@ -114,27 +115,37 @@ pub(crate) fn distribute(url: &str, migrations: &refinery_core::Runner, spread: 
     if pooler::between(&connector, &mut link)? == Pooling::ByTransaction {
         return refuse(migrating::PAST_THE_POOLER);
     }
-    migrating::migrate(&mut link, migrations)?;
+    migrating::migrate(&mut link, migrations, Some(spread))?;
     if !has_extension(&mut link, until)? {
         return refuse("there is no Citus here: `create extension citus` on every server, in this database");
     }
     if link.word(until, WORKERS)?.is_none_or(|count| count == "0") {
         return refuse("there is no server to spread to: `select citus_add_node(…)` for each of them");
     }
-    let Tables { local, astray, .. } = tables(&mut link, until, spread)?;
+    link.run(until, "set statement_timeout = 0; set lock_timeout = 0")?;
+    let count = lay_out(&mut link, until, spread)?;
+    link.close();
+    Ok(count)
+}
+
+/// Spreads what is not spread yet, in one transaction; the number of tables.
+pub(super) fn lay_out(link: &mut Link, until: Instant, spread: &Spread) -> Result<usize, Trouble> {
+    let Tables { local, astray, .. } = tables(link, until, spread)?;
     if !astray.is_empty() {
-        return refuse(&Tables { astray, ..Tables::default() }.refusal().unwrap_or_default());
+        let refusal = Tables { astray, ..Tables::default() }.refusal().unwrap_or_default();
+        return Err(Error::Configuration(refusal).into());
     }
     if local.is_empty() {
-        link.close();
         return Ok(0);
     }
-    link.run(until, "set statement_timeout = 0; set lock_timeout = 0")?;
     // Each by itself: of several in one text, Citus would send the whole text on for each.
-    for step in steps(&mut link, until, spread, &local)? {
-        link.run(until, &step)?;
+    for step in steps(link, until, spread, &local)? {
+        if let Err(failure) = link.run(until, &step) {
+            // Where there is nobody to hear it, nothing is left of it either.
+            drop(link.run(until, "rollback"));
+            return Err(failure.into());
+        }
     }
-    link.close();
     Ok(local.len())
 }
 
@@ -163,6 +174,8 @@ fn steps(link: &mut Link, until: Instant, spread: &Spread, local: &[String]) -> 
     }
     let others = local.iter().filter(|table| table != root && !copied.contains(&table.as_str()));
     steps.extend(others.map(|table| format!("select create_distributed_table('{table}', '{column}', colocate_with => '{root}')")));
+    // What lay here alone would go on taking its place.
+    steps.extend(local.iter().map(|table| format!("select truncate_local_data_after_distributing_table('{table}')")));
     steps.extend(added);
     steps.extend(settings);
     steps.push("commit".to_owned());
