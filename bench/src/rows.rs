@@ -51,7 +51,7 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7) on conflict (organization_id, id) do nothing";
     USES = "delete from translation_use where organization_id = ?1 and thing_id = ?2";
     AUDIT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
-        select id, ?2, ?3, ?4, ?5, ?6, 'bench' from organization where id = ?1";
+        values (?1, ?2, ?3, ?4, ?5, ?6, 'bench')";
     RECORD = "insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organization_id, credential, key) do nothing";
 }

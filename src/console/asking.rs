@@ -47,8 +47,25 @@ struct Pagination {
     total: usize,
 }
 
+/// An answer as it came.
+pub struct Told {
+    text: String,
+    operation: &'static str,
+    id: Uuid,
+}
+
+impl Told {
+    /// What it says.
+    pub fn understood<T: DeserializeOwned>(self) -> Result<Answer<T>, Refusal> {
+        match serde_json::from_str::<Envelope<T>>(&self.text) {
+            Ok(Envelope { data, meta }) => Ok(Answer { data, total: meta.pagination.map(|pagination| pagination.total) }),
+            Err(error) => Err(not_understood(self.id, self.operation, &error)),
+        }
+    }
+}
+
 /// What an operation answers a caller; a refusal in a language. The arguments stand side by side, wherever they travel.
-pub async fn ask<T: DeserializeOwned>(
+pub async fn ask(
     service: &Arc<Service>,
     caller: Arc<Identified>,
     id: Uuid,
@@ -56,17 +73,13 @@ pub async fn ask<T: DeserializeOwned>(
     arguments: Value,
     key: Option<&str>,
     language: &str,
-) -> Result<Answer<T>, Refusal> {
+) -> Result<Told, Refusal> {
     let request = request(id, operation, arguments, key, caller);
     let outcome = pipeline::handle(service, operation, request).await;
     if let Some(error) = &outcome.error {
         return Err(Refusal { retry_after: outcome.retry_after, ..Refusal::said(error, language) });
     }
-    let text = outcome.body.into_text();
-    match serde_json::from_str::<Envelope<T>>(&text) {
-        Ok(Envelope { data, meta }) => Ok(Answer { data, total: meta.pagination.map(|pagination| pagination.total) }),
-        Err(error) => Err(not_understood(id, operation.id, &error)),
-    }
+    Ok(Told { text: outcome.body.into_text(), operation: operation.id, id })
 }
 
 /// What is said where an answer is not what it is taken for; the log says why.

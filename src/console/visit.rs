@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::asking::{self, Answer};
+use super::asking::{self, Answer, Told};
 use super::refusal::Refusal;
 use super::screens::Screen;
 use super::words::{self, Words};
@@ -160,7 +160,7 @@ impl Visit {
 
     /// What an operation answers the member.
     pub async fn ask<T: DeserializeOwned>(&self, operation: &str, arguments: Value) -> Result<Answer<T>, Refusal> {
-        self.ask_once(operation, arguments, None).await
+        self.ask_once(operation, arguments, None).await?.understood()
     }
 
     /// The data of an answer.
@@ -170,6 +170,10 @@ impl Visit {
 
     /// What an operation answers that creates something: once for a key, however often the form that has it is sent.
     pub async fn create<T: DeserializeOwned>(&self, operation: &str, arguments: Value, key: &str) -> Result<T, Refusal> {
+        self.ask_to_create(operation, arguments, key).await?.understood().map(|answer| answer.data)
+    }
+
+    async fn ask_to_create(&self, operation: &str, arguments: Value, key: &str) -> Result<Told, Refusal> {
         let deadline = self.service.clock.elapsed() + PATIENCE;
         for _ in 1..TRIES {
             let answer = self.ask_patiently(operation, &arguments, Some(key)).await;
@@ -184,11 +188,11 @@ impl Visit {
 
     /// Changes one of several things by a form.
     pub async fn change(&self, operation: &str, arguments: Value) -> Result<Value, Refusal> {
-        self.ask_patiently(operation, &arguments, None).await
+        self.ask_patiently(operation, &arguments, None).await?.understood().map(|answer| answer.data)
     }
 
     /// Waits where the limit of requests has a form that takes many of them wait a moment.
-    pub async fn ask_patiently<T: DeserializeOwned>(&self, operation: &str, arguments: &Value, key: Option<&str>) -> Result<T, Refusal> {
+    pub async fn ask_patiently(&self, operation: &str, arguments: &Value, key: Option<&str>) -> Result<Told, Refusal> {
         let mut waits = 0;
         loop {
             match self.ask_once(operation, arguments.clone(), key).await {
@@ -196,12 +200,12 @@ impl Visit {
                     waits += 1;
                     tokio::time::sleep(Duration::from_secs(retry_after.unwrap_or(1))).await;
                 }
-                answer => return answer.map(|answer| answer.data),
+                answer => return answer,
             }
         }
     }
 
-    async fn ask_once<T: DeserializeOwned>(&self, id: &str, arguments: Value, key: Option<&str>) -> Result<Answer<T>, Refusal> {
+    async fn ask_once(&self, id: &str, arguments: Value, key: Option<&str>) -> Result<Told, Refusal> {
         let Some(operation) = asking::operation(&self.service, id) else {
             tracing::error!(operation = id, "the console asks for an operation that there is not");
             return Err(Refusal::broken());

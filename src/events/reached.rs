@@ -265,8 +265,8 @@ mod tests {
             (Credential::ApiKey(id), Permission::ManageOrganization, &all, false),
             (Credential::Connection { app, member: id }, Permission::ManageOrganization, &all, false),
         ] {
-            let access =
-                Access { credential, permissions: [permission].into_iter().collect(), reach: reach.clone(), satisfies_two_factor: true };
+            let permissions = [permission].into_iter().collect();
+            let access = Access { credential, permissions, reach: reach.clone(), ..Access::platform() };
             let reached = Reached::by(&access);
             assert_eq!(reached == Reached::All, is_all, "{credential} {reach:?}");
             assert!(reached.covers(&credential.key()));

@@ -327,11 +327,6 @@ impl<'c, 't> Context<'c, 't> {
         self.system.kit.lists.all()
     }
 
-    /// What people call the caller: the name of the API key, or of the member whom an app acts for.
-    pub fn caller_name(&mut self) -> Result<Option<String>> {
-        access::name(self.system.tx, self.organization.id, self.access.credential)
-    }
-
     /// An API key of the organization.
     pub fn api_key(&mut self, id: Uuid) -> Result<Option<ApiKey>> {
         access::key(self.system.tx, self.organization.id, id)

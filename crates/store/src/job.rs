@@ -22,6 +22,44 @@ pub trait WorkError: From<Error> + Send + 'static {}
 
 impl<E: From<Error> + Send + 'static> WorkError for E {}
 
+/// Work of whatever type: what carries it is compiled once, and not anew for each piece of work.
+pub(crate) type AnyWork = Box<dyn FnOnce(&mut Transaction<'_>) -> Outcome + Send>;
+
+/// What that comes to.
+pub(crate) type Outcome = Result<Box<dyn Any + Send>, Failed>;
+
+/// How it fails.
+pub(crate) enum Failed {
+    /// By an error of the work's own.
+    Work(Box<dyn Any + Send>),
+    /// By one of the store's.
+    Store(Error),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Work of some type as one of any.
+pub(crate) fn any<T: Send + 'static, E: WorkError>(work: impl Work<T, E>) -> AnyWork {
+    Box::new(move |transaction| match work(transaction) {
+        Ok(value) => Ok(Box::new(value)),
+        Err(error) => Err(Failed::Work(Box::new(error))),
+    })
+}
+
+/// What that came to, in the types it had.
+pub(crate) fn known<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> {
+    let lost = || E::from(Error::Defect("an answer is not what its work gives".into()));
+    match outcome {
+        Ok(value) => value.downcast().map(|value| *value).map_err(|_| lost()),
+        Err(Failed::Work(error)) => Err(error.downcast().map_or_else(|_| lost(), |error| *error)),
+        Err(Failed::Store(error)) => Err(E::from(error)),
+    }
+}
+
 const WAITING: u8 = 0;
 const STARTED: u8 = 1;
 const GIVEN_UP: u8 = 2;

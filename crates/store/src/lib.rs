@@ -36,6 +36,7 @@ pub use effort::Effort;
 use effort::Heaviest;
 pub use error::{Error, Result};
 pub use gather::{Find, Gather};
+use job::{AnyWork, Outcome};
 pub use job::{Work, WorkError};
 pub use postgres::spread::Spread;
 pub use statement::{Ask, Statement};
@@ -159,6 +160,10 @@ impl Store {
 
     /// [`Store::read`] as part of a share: of the connections, one share gets no more than leaves some to the others.
     pub async fn read_for<T: Send + 'static, E: WorkError>(&self, share: Share, work: impl Work<T, E>) -> Result<T, E> {
+        job::known(self.read_any(share, job::any(work)).await)
+    }
+
+    async fn read_any(&self, share: Share, work: AnyWork) -> Outcome {
         let span = info_span!(target: SPANS, "read from the database");
         let work = self.heaviest.of(within(span.clone(), work));
         let read = async {
@@ -182,6 +187,10 @@ impl Store {
     /// Runs `work` in a read-only transaction on a server that may be behind, which it has to find out; none where no answer
     /// can be had of one in time.
     pub async fn read_from_replica<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Option<Result<T, E>> {
+        self.read_any_from_replica(job::any(work)).await.map(job::known)
+    }
+
+    async fn read_any_from_replica(&self, work: AnyWork) -> Option<Outcome> {
         let Backend::Postgres(postgres) = &self.backend else { return None };
         let span = info_span!(target: SPANS, "read from a replica");
         let work = self.heaviest.of(within(span.clone(), work));
@@ -200,6 +209,10 @@ impl Store {
 
     /// [`Store::write_within`] as part of a share: shares take turns.
     pub async fn write_for<T: Send + 'static, E: WorkError>(&self, share: Share, limit: Duration, work: impl Work<T, E>) -> Result<T, E> {
+        job::known(self.write_any(share, limit, job::any(work)).await)
+    }
+
+    async fn write_any(&self, share: Share, limit: Duration, work: AnyWork) -> Outcome {
         let span = info_span!(target: SPANS, "write to the database");
         let work = self.heaviest.of(within(span.clone(), work));
         let written = async {

@@ -406,7 +406,8 @@ async fn found(visit: &Visit, target: Target, wanted: &Wanted, assigned: &Assign
     }
     let (mut ids, most) = (Vec::new(), target.most());
     while ids.len() < MOST_AT_ONCE {
-        let rows: Vec<Value> = visit.ask_patiently(target.list(), &part(wanted, ids.len(), most), None).await?;
+        let answer = visit.ask_patiently(target.list(), &part(wanted, ids.len(), most), None).await?;
+        let rows = answer.understood::<Vec<Value>>()?.data;
         ids.extend(rows.iter().filter_map(named).map(|(id, _)| id));
         if rows.len() < most {
             break;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::slice;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -61,6 +62,8 @@ store::statements! {
         join organization o on o.id = m.organization_id where m.organization_id = ?1 and m.id = ?2 and o.erased_at is null";
     /// The states that organizations are in.
     REVISIONS = "select id, revision, stream_revision from organization where id = any(?1) and erased_at is null";
+    /// The state that one is in.
+    REVISIONS_OF_ONE = "select id, revision, stream_revision from organization where id = ?1 and erased_at is null";
     /// An API key.
     KEY = "select doc from api_key where organization_id = ?1 and id = ?2";
     /// A member.
@@ -150,6 +153,8 @@ impl fmt::Display for Credential {
 pub struct Access {
     /// Who it is.
     pub credential: Credential,
+    /// What people call them: the name of an API key, or of a member, whose address stands for a name that there is not.
+    pub name: Option<Arc<str>>,
     /// What they hold.
     pub permissions: Permissions,
     /// Which properties they reach.
@@ -163,7 +168,7 @@ impl Access {
     #[must_use]
     pub fn platform() -> Self {
         let permissions = Permission::VARIANTS.iter().copied().collect();
-        Self { credential: Credential::Platform, permissions, reach: Reach::Everything, satisfies_two_factor: true }
+        Self { credential: Credential::Platform, name: None, permissions, reach: Reach::Everything, satisfies_two_factor: true }
     }
 
     /// A guest: what their link opens, and nothing else.
@@ -179,7 +184,8 @@ impl Access {
     }
 
     fn linked(credential: Credential) -> Self {
-        Self { credential, permissions: Permissions::default(), reach: Reach::Properties([].into()), satisfies_two_factor: true }
+        let reach = Reach::Properties([].into());
+        Self { credential, name: None, permissions: Permissions::default(), reach, satisfies_two_factor: true }
     }
 
     /// 403 without the permission.
@@ -242,6 +248,7 @@ impl Identified {
     pub fn member(id: Uuid, member: &Member, organization: Organization, revisions: Revisions) -> Self {
         let access = Access {
             credential: Credential::Member(id),
+            name: Some(member.called().into()),
             permissions: member.permissions.iter().copied().collect(),
             reach: reach_of(member),
             satisfies_two_factor: satisfies_two_factor(member, &organization),
@@ -316,7 +323,10 @@ impl Shown {
 
 /// The caller a bearer token stands for; `None` for one that is unknown, expired, revoked or switched off.
 pub fn find(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Option<Identified>> {
-    let Some(shown) = Shown::of(token) else { return Ok(None) };
+    Shown::of(token).map_or(Ok(None), |shown| find_one(tx, shown, now))
+}
+
+fn find_one(tx: &mut Transaction<'_>, shown: Shown, now: Timestamp) -> Result<Option<Identified>> {
     let owners = match shown.kind {
         Shows::Key => &OWNERS_OF_KEYS,
         Shows::Token => &OWNERS_OF_TOKENS,
@@ -336,6 +346,9 @@ pub fn find(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Opt
 /// The statements do not have to be of one state: the hash of a token leaves `token_hash` for `replaced_hash`, never the other
 /// way round, so that one which the first look misses is where the second looks, or nowhere.
 pub fn find_all(tx: &mut Transaction<'_>, shown: &[Shown], now: Timestamp) -> Result<HashMap<Shown, Identified>> {
+    if let [shown] = *shown {
+        return Ok(find_one(tx, shown, now)?.map(|found| (shown, found)).into_iter().collect());
+    }
     let (keys, tokens): (Vec<Shown>, Vec<Shown>) = shown.iter().partition(|shown| shown.kind == Shows::Key);
     let mut found = HashMap::new();
     let (keys, tokens) = (with_owners(tx, &OWNERS_OF_KEYS, keys)?, with_owners(tx, &OWNERS_OF_TOKENS, tokens)?);
@@ -348,7 +361,11 @@ pub fn find_all(tx: &mut Transaction<'_>, shown: &[Shown], now: Timestamp) -> Re
 
 /// The states that organizations are in, without those that are erased.
 pub fn revisions_of(tx: &mut Transaction<'_>, organizations: Vec<Uuid>) -> Result<HashMap<Uuid, Revisions>> {
-    let rows = tx.rows(&REVISIONS, &[organizations.into()])?;
+    // Where organizations are on several servers, one of one is planned for at once.
+    let rows = match organizations[..] {
+        [organization] => tx.rows(&REVISIONS_OF_ONE, &[organization.into()])?,
+        _ => tx.rows(&REVISIONS, &[organizations.into()])?,
+    };
     rows.iter().map(|row| Ok((row.get(0)?, Revisions { configuration: row.get(1)?, stream: row.get(2)? }))).collect()
 }
 
@@ -402,15 +419,6 @@ pub fn load(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential
     }
 }
 
-/// What a stored credential is called by people: the name of the API key, or of the member whom a connection acts for.
-pub fn name(tx: &mut Transaction<'_>, organization: Uuid, credential: Credential) -> Result<Option<String>> {
-    Ok(match credential {
-        Credential::ApiKey(id) => key(tx, organization, id)?.map(|key| key.name),
-        Credential::Connection { member: id, .. } | Credential::Member(id) => member(tx, organization, id)?.map(|member| member.name),
-        Credential::Platform | Credential::Guest { .. } | Credential::Preview { .. } => None,
-    })
-}
-
 /// An API key of an organization, as it is stored.
 pub fn key(tx: &mut Transaction<'_>, organization: Uuid, id: Uuid) -> Result<Option<ApiKey>> {
     stored(tx, &KEY, organization, id)
@@ -436,6 +444,7 @@ fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option
     }
     let access = Access {
         credential: Credential::ApiKey(row.get(0)?),
+        name: Some(key.name.into()),
         permissions: key.permissions.into_iter().collect(),
         reach: Reach::Everything,
         satisfies_two_factor: true,
@@ -484,6 +493,7 @@ fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
     let organization = organization(row)?;
     let access = Access {
         credential: Credential::Connection { app: row.get(6)?, member: row.get(0)? },
+        name: Some(member.called().into()),
         permissions: Permissions::from_iter(granted).and(member.permissions.iter().copied().collect()),
         reach: reach_of(&member),
         satisfies_two_factor: satisfies_two_factor(&member, &organization),

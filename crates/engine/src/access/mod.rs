@@ -8,7 +8,7 @@ mod stored;
 mod token;
 mod uses;
 
-pub use credential::{Access, Credential, Identified, Owner, Revisions, Shown, find, find_all, key, load, member, name, revisions_of};
+pub use credential::{Access, Credential, Identified, Owner, Revisions, Shown, find, find_all, key, load, member, revisions_of};
 pub use permission::{Permission, Permissions};
 pub use reach::Reach;
 pub use resource::Resource;

@@ -81,6 +81,14 @@ pub struct Member {
     pub is_two_factor_enrolled: bool,
 }
 
+impl Member {
+    /// What people call them: by their name, and where that is blank by their address.
+    #[must_use]
+    pub fn called(&self) -> &str {
+        if self.name.is_empty() { &self.email } else { &self.name }
+    }
+}
+
 impl Default for Member {
     fn default() -> Self {
         Self {

@@ -22,15 +22,9 @@ const SWEEP_BATCH: u32 = 500;
 const LONGEST_NAME: usize = 200;
 
 store::statements! {
-    /// A new row. What the actor is called is looked up with it: the name of an API key, or of a member and the app that acts
-    /// for them.
+    /// A new row.
     INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
-        select o.id, ?2, ?3, ?4, ?5, ?6, coalesce(k.doc ->> 'name',
-            coalesce(nullif(m.doc ->> 'name', ''), m.doc ->> 'email') || ?9)
-        from organization o
-        left join api_key k on k.organization_id = o.id and k.id = ?7
-        left join member m on m.organization_id = o.id and m.id = ?8
-        where o.id = ?1 and o.erased_at is null";
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     /// What the app is called that acts for a member. It is asked for by itself: an app is no organization's.
     APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
     /// Old rows.
@@ -95,13 +89,22 @@ impl Actor {
         })
     }
 
-    /// The key, and the member, by which their name is found.
-    const fn named_by(self) -> (Option<Uuid>, Option<Uuid>) {
-        match self.kind {
-            ActorKind::ApiKey => (self.id, None),
-            ActorKind::Oauth | ActorKind::Session => (None, self.id),
-            ActorKind::Platform => (None, None),
-        }
+    /// What they are called, as of now.
+    fn name(self, context: &mut Context<'_, '_>) -> Result<Option<String>> {
+        let name = if Self::of(context.access.credential).is_ok_and(|caller| caller == self) {
+            context.access.name.as_deref().map(str::to_owned)
+        } else {
+            match (self.kind, self.id) {
+                (ActorKind::ApiKey, Some(id)) => context.api_key(id)?.map(|key| key.name),
+                (ActorKind::Oauth | ActorKind::Session, Some(id)) => context.member(id)?.map(|member| member.called().to_owned()),
+                _ => None,
+            }
+        };
+        let app: Option<String> = match self.app {
+            Some(app) => context.row(&APP, values![app])?.map_or(Ok(None), |row| row.get(0))?,
+            None => None,
+        };
+        Ok(name.map(|name| app.map_or(name.clone(), |app| format!("{name} via {app}"))))
     }
 }
 
@@ -138,16 +141,8 @@ pub fn write(context: &mut Context<'_, '_>, entry: Entry) -> Result<()> {
     let Entry { actor, operation, mut target, changes, request_id, at } = entry;
     target.name = target.name.map(|name| name.chars().take(LONGEST_NAME).collect());
     let doc = Doc { actor_kind: actor.kind, operation, target: &target, changes: bounded(changes), request_id };
-    let (key, member) = actor.named_by();
-    let id = context.ids().uuid(at);
-    // An id that nobody has, where null would have a spread database ask every server.
-    let [key, member] = [key, member].map(|id| id.unwrap_or_else(|| context.new_id()));
-    let app: Option<String> = match actor.app {
-        Some(app) => context.row(&APP, values![app])?.map_or(Ok(None), |row| row.get(0))?,
-        None => None,
-    };
-    let via = app.map(|app| format!(" via {app}")).unwrap_or_default();
-    context.execute_along(&INSERT, values![id, at, target.id, actor.id, Value::json(&doc)?, key, member, via])
+    let (id, name) = (context.ids().uuid(at), actor.name(context)?);
+    context.execute_along(&INSERT, values![id, at, target.id, actor.id, Value::json(&doc)?, name])
 }
 
 /// Removes rows that are kept no longer; true when there may be more of them.

@@ -65,9 +65,8 @@ pub(super) fn migrate(link: &mut Link, migrations: &refinery_core::Runner, sprea
     let is_spread = spread::is_spread(link, until)?;
     link.run(until, BRIEFLY)?;
     let done = again_and_again(until, || {
-        let migrating = link.drive(until, async |client| match is_spread {
-            true => migrations.run_async(&mut Piecewise(client)).await,
-            false => migrations.run_async(client).await,
+        let migrating = link.drive(until, async |client| {
+            if is_spread { migrations.run_async(&mut Piecewise(client)).await } else { migrations.run_async(client).await }
         });
         Ok(migrating??)
     })?;
