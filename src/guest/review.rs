@@ -444,7 +444,8 @@ fn decide(
     status: PrecheckinStatus,
     decision: Decision,
 ) -> Result<PrecheckinSubmission> {
-    let decision = Decision { decided_at: Some(Moment(context.now())), decided_by: context.access.name.as_deref().map(str::to_owned), ..decision };
+    let decision =
+        Decision { decided_at: Some(Moment(context.now())), decided_by: context.access.name.as_deref().map(str::to_owned), ..decision };
     context.execute(&DECIDE, values![stay.id, status.as_ref(), store::Value::json(&decision)?])?;
     let submitted = submitted.map(|submitted| Submitted { status, decision, ..submitted });
     Ok(PrecheckinSubmission::of(stay, status, submitted))
