@@ -193,6 +193,9 @@ fn forget(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) {
 
 /// How long until a window has room for one more; `None` when it has.
 fn wait(log: &VecDeque<Duration>, limit: u32, window: Duration, elapsed: Duration) -> Option<Duration> {
+    if log.len() < limit as usize {
+        return None;
+    }
     let begins = log.partition_point(|moment| elapsed.saturating_sub(*moment) >= window);
     let used = log.len() - begins;
     let excess = (used + 1).checked_sub(limit as usize).filter(|excess| *excess > 0)?;

@@ -2,6 +2,7 @@
 //! wrapped around each of them.
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,14 +13,13 @@ use axum::body::Body;
 use axum::extract::Request as HttpRequest;
 use axum::response::Response;
 use futures_util::FutureExt as _;
-use http::header::CONNECTION;
+use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING};
 use http::{HeaderValue, Method, Version};
 use http_body::Body as HttpBody;
-use tower::util::MapResponse;
 use tower::{Layer as _, Service as Tower, ServiceExt as _};
 use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
-use tower_http::compression::{Compression, CompressionLayer};
 use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
@@ -49,25 +49,16 @@ pub(super) enum Beside {
     Open,
 }
 
-/// Bytes of an answer before it is compressed, noted on it: one that is compressed as it is sent does not say how long it is, and what
-/// waits is what it is made of.
-#[derive(Clone, Copy)]
-struct Length(u64);
-
-/// The routes, each of whose answers says how long it is.
-type Measured = MapResponse<Router, fn(Response) -> Response>;
-
 /// Everything that answers on the port.
 #[derive(Clone)]
 pub struct Interface {
-    routes: Compression<Measured, Worthwhile>,
+    routes: Router,
     service: Arc<Service>,
 }
 
 impl Interface {
     pub(super) fn new(routes: Router, service: Arc<Service>) -> Self {
-        let compression = CompressionLayer::new().gzip(true).br(true).quality(CompressionLevel::Fastest).compress_when(Worthwhile);
-        Self { routes: compression.layer(MapResponse::new(routes, measured)), service }
+        Self { routes, service }
     }
 
     /// Gives a request an id, turns a panic into a logged 500, and writes the request down.
@@ -79,16 +70,19 @@ impl Interface {
         request.extensions_mut().insert(RequestId(id));
         let span = if is_of_its_own(request.uri().path()) { Span::none() } else { traces::request(request.headers(), id) };
         let is_persistent = matches!(request.version(), Version::HTTP_10 | Version::HTTP_11);
+        let accepted: Vec<HeaderValue> = request.headers().get_all(ACCEPT_ENCODING).iter().cloned().collect();
         let (request, reading) = Reading::watch(request);
         let answered = AssertUnwindSafe(self.routes.oneshot(request).instrument(span.clone())).catch_unwind().await;
-        let answered = answered.map(|Ok(response)| response.map(Body::new));
-        let mut response = answered.unwrap_or_else(|panic| {
+        let mut response = answered.map(|Ok(response)| response).unwrap_or_else(|panic| {
             let reason = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
             tracing::error!(request_id = %id, reason = reason.unwrap_or("unknown"), "panicked");
             refuse(&Kind::Internal.into(), id)
         });
         if response.extensions().get::<Beside>().is_none() {
             response = counted(&service, response, method == Method::GET, id);
+        }
+        if is_to_be_compressed(&response) {
+            response = Box::pin(compressed(accepted, response)).await;
         }
         if let Ok(value) = HeaderValue::from_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer())) {
             response.headers_mut().insert(X_REQUEST_ID, value);
@@ -126,19 +120,33 @@ fn is_of_its_own(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
-fn measured(mut response: Response) -> Response {
-    let length = Length(response.body().size_hint().lower());
-    response.extensions_mut().insert(length);
-    response
+/// Whether an answer is one to compress, for a client that accepts it.
+fn is_to_be_compressed(response: &Response) -> bool {
+    !response.headers().contains_key(CONTENT_ENCODING) && Worthwhile.should_compress(response)
 }
 
-/// Says how large an answer is, and whose, of what waits to be sent.
+/// Compresses an answer as it is sent, in what a client accepts. One that is not to be compressed does not come here: it would carry
+/// the state of every coding from layer to layer.
+async fn compressed(accepted: Vec<HeaderValue>, response: Response) -> Response {
+    let mut request = http::Request::new(());
+    for value in accepted {
+        request.headers_mut().append(ACCEPT_ENCODING, value);
+    }
+    let mut response = Some(response);
+    let answer = tower::service_fn(move |_| ready(Ok::<_, Infallible>(response.take().unwrap_or_default())));
+    let compression = CompressionLayer::new().gzip(true).br(true).quality(CompressionLevel::Fastest).compress_when(Worthwhile);
+    let Ok(response) = compression.layer(answer).oneshot(request).await;
+    response.map(Body::new)
+}
+
+/// Says how large an answer is before it is compressed, and whose, of what waits to be sent: one that is compressed as it is sent does
+/// not say how long it is, and what waits is what it is made of.
 ///
 /// A request is let in while there is room, and many may be let in before the first of them is answered. So a large answer
 /// that finds none is not given; what has been done is told in any case.
 fn counted(service: &Service, mut response: Response, is_read: bool, id: Uuid) -> Response {
     let share = response.extensions().get::<Requester>().and_then(|requester| requester.organization);
-    let bytes = response.extensions().get::<Length>().map_or(0, |length| length.0);
+    let bytes = response.body().size_hint().lower();
     if is_read && bytes >= LARGE && !service.unsent.has_room_now(share) {
         tracing::warn!(request_id = %id, cause = "too much that was answered waits to be sent", "not available");
         return refuse(&Kind::Unavailable.into(), id);
