@@ -73,11 +73,14 @@ impl Interface {
         let accepted: Vec<HeaderValue> = request.headers().get_all(ACCEPT_ENCODING).iter().cloned().collect();
         let (request, reading) = Reading::watch(request);
         let answered = AssertUnwindSafe(self.routes.oneshot(request).instrument(span.clone())).catch_unwind().await;
-        let mut response = answered.map(|Ok(response)| response).unwrap_or_else(|panic| {
-            let reason = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-            tracing::error!(request_id = %id, reason = reason.unwrap_or("unknown"), "panicked");
-            refuse(&Kind::Internal.into(), id)
-        });
+        let mut response = match answered {
+            Ok(Ok(response)) => response,
+            Err(panic) => {
+                let reason = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+                tracing::error!(request_id = %id, reason = reason.unwrap_or("unknown"), "panicked");
+                refuse(&Kind::Internal.into(), id)
+            }
+        };
         if response.extensions().get::<Beside>().is_none() {
             response = counted(&service, response, method == Method::GET, id);
         }
