@@ -3,9 +3,9 @@
 //!
 //! A delivery is a row of the outbox, put there with the change that it tells of. The dispatcher claims what is due (ledger),
 //! as far as there are places for it (room), asks the owner of its subscription what there is to tell now (prepare), posts it
-//! signed (sender), and has recorded what came of it (recorder). Where organizations are on several servers, a queue says which of them to ask (queue). What a target may be is judged by the target guard, again at
-//! every attempt (address, names, target, peer). What is old, and what is left of a subscription that was deleted, goes a few rows at a time
-//! (sweep).
+//! signed (sender), and has recorded what came of it (recorder). Where organizations are on several servers, it is told whom to look at
+//! (queue). What a target may be is judged by the target guard, again at every attempt (address, names, target, peer). What is old, and
+//! what is left of a subscription that was deleted, goes a few rows at a time (sweep).
 //!
 //! What a message says is not known here: [`Owner`] is asked.
 

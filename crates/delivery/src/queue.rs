@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
@@ -61,9 +61,11 @@ pub(super) fn note(tx: &mut Transaction<'_>, organization: Uuid, due: Timestamp)
 /// Keeps the queue right until it is told to stop.
 pub async fn keep_queue(means: &Means, stop: &CancellationToken) {
     let mut goes = 0;
-    let told = |error: &engine::error::Error| tracing::warn!(cause = error.cause(), "the queue of webhook deliveries is not put right yet");
+    let told = |error: &Error| tracing::warn!(cause = error.cause(), "the queue of webhook deliveries is not put right yet");
     loop {
-        let done = if goes == 0 { fill(means).await } else { tidy(means).await };
+        let put_right = async { if goes == 0 { fill(means).await } else { tidy(means).await } };
+        // What is under way ends by itself; the next can wait for the next start.
+        let Some(done) = stop.run_until_cancelled(put_right).await else { return };
         goes = if done.inspect_err(told).is_ok() { (goes + 1) % GOES_TO_A_FILL } else { 0 };
         if stop.run_until_cancelled(tokio::time::sleep(TIDIED_EVERY)).await.is_none() {
             return;
@@ -74,7 +76,7 @@ pub async fn keep_queue(means: &Means, stop: &CancellationToken) {
 /// Notes what waits and is not noted.
 pub async fn fill(means: &Means) -> Result<()> {
     let now = means.clock.now();
-    if means.store.write(move |tx| Ok::<_, engine::error::Error>(tx.execute(&FILL, &values![now])?)).await? > 0 {
+    if means.store.write(move |tx| Ok::<_, Error>(tx.execute(&FILL, &values![now])?)).await? > 0 {
         means.due.notify_one();
     }
     Ok(())
@@ -86,7 +88,7 @@ pub async fn tidy(means: &Means) -> Result<()> {
     let Ok(past) = now.checked_sub(TIDIED_EVERY) else { return Ok(()) };
     let organizations = means.store.read(move |tx| {
         let rows = tx.rows(&PAST, &values![past, A_GO])?;
-        Ok::<_, engine::error::Error>(rows.iter().map(|row| row.get(0)).collect::<store::Result<Vec<Uuid>>>()?)
+        Ok::<_, Error>(rows.iter().map(|row| row.get(0)).collect::<store::Result<Vec<Uuid>>>()?)
     });
     for organization in organizations.await? {
         means.store.write(move |tx| put_right(tx, organization, now)).await?;
