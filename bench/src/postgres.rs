@@ -53,7 +53,6 @@ select id from portal where organization_id = ORGANIZATION and name_key = 'bench
 insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc)
     values (ORGANIZATION, gen_random_uuid(), 'bench-' || :n, false, now(), now(), repeat('x', 130), jsonb_build_object('supportNotes', repeat('x', DOCUMENT)))
     on conflict (organization_id, id) do nothing;
-delete from translation_use where organization_id = ORGANIZATION and thing_id = gen_random_uuid();
 insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
     values (ORGANIZATION, gen_random_uuid(), now(), gen_random_uuid(), gen_random_uuid(), jsonb_build_object('changes', repeat('x', DOCUMENT)), 'bench');
 insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)

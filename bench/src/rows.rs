@@ -22,9 +22,6 @@ create table portal (organization_id blob not null references organization (id),
 create index portal_in_order on portal (organization_id, created_at, id, summary);
 create unique index portal_name on portal (organization_id, name_key);
 create unique index portal_default on portal (organization_id) where is_default = true;
-create table translation_use (organization_id blob not null, translation_id blob not null, thing_id blob not null, field text not null,
-    primary key (organization_id, translation_id, thing_id, field)) strict, without rowid;
-create index translation_use_by_thing on translation_use (organization_id, thing_id);
 create table audit_log (organization_id blob not null, id blob not null, occurred_at integer not null, target_id blob, actor_id blob,
     actor_name text, doc text not null, primary key (organization_id, id)) strict, without rowid;
 create index audit_log_of_target on audit_log (organization_id, target_id, id) where target_id is not null;
@@ -49,7 +46,6 @@ store::statements! {
     BY_NAME = "select id from portal where organization_id = ?1 and name_key = ?2";
     PORTAL = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc)
         values (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7) on conflict (organization_id, id) do nothing";
-    USES = "delete from translation_use where organization_id = ?1 and thing_id = ?2";
     AUDIT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
         values (?1, ?2, ?3, ?4, ?5, ?6, 'bench')";
     RECORD = "insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
@@ -105,7 +101,6 @@ impl StatelessBenchSuite for Rows {
                 &PORTAL,
                 &[organization.clone(), portal.into(), (&key).into(), false.into(), now.into(), summary, document.clone()],
             )?;
-            tx.execute(&USES, &[organization.clone(), portal.into()])?;
             tx.execute(&AUDIT, &[organization.clone(), row.into(), now.into(), portal.into(), ORGANIZATION.into(), document])?;
             let fingerprint = Value::Bytes(vec![0x21; 32]);
             let answered = [organization, CREDENTIAL.into(), key.into(), fingerprint, 201_i64.into(), answer, now.into()];

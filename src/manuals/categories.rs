@@ -3,6 +3,7 @@
 use engine::context::Context;
 use engine::error::Result;
 use engine::moment::Moment;
+use engine::operation::Foreseen;
 use engine::values;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,21 +76,26 @@ pub(crate) fn in_order(context: &mut Context<'_, '_>) -> Result<Vec<Category>> {
     context.rows(&CATEGORIES, [])?.iter().map(Category::from_row).collect()
 }
 
+/// What [`find`] asks.
+pub(super) fn foreseen(id: Uuid) -> Foreseen {
+    Foreseen::new(&CATEGORY, values![id])
+}
+
 /// A category.
 pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Category>> {
     context.row(&CATEGORY, values![id])?.as_ref().map(Category::from_row).transpose()
 }
 
-/// Writes a category, and which text it shows.
-pub(super) fn save(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
+/// Writes a category, and which text it shows, where it showed another before.
+pub(super) fn save(context: &mut Context<'_, '_>, before: Option<Uuid>, category: &Category) -> Result<()> {
     put(context, category)?;
-    translations::note_links(context, category.id, [(TITLE, category.title_id)])
+    translations::note_links(context, category.id, [(TITLE, before)], [(TITLE, category.title_id)])
 }
 
 /// Writes a category that shows the text it did.
 pub(super) fn put(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
     let Category { id, title_id, sort_order, created_at, updated_at } = *category;
-    context.execute(&PUT_CATEGORY, values![id, title_id, sort_order, created_at, updated_at]).map(drop)
+    context.execute_along(&PUT_CATEGORY, values![id, title_id, sort_order, created_at, updated_at])
 }
 
 /// Removes a category, and its title with it.

@@ -108,6 +108,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Rename a manual category")
             .tool("manuals", "Rename a manual category", "Gives a heading of house manuals another English title.")
             .audited(Audits::changes(audited::category))
+            .foresees_its_thing(categories::foreseen)
             .run(rename),
         Operation::public(
             "reorderPortalManualCategories",
@@ -147,7 +148,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateCategory) -> Result<Catego
     let title_id = translations::create(context, SourceTable::ManualCategory, ENGLISH, &input.title)?;
     let sort_order = others.iter().map(|category| category.sort_order + 1).max().unwrap_or(0);
     let category = Category { id: context.new_id(), title_id: Some(title_id), sort_order, created_at: now, updated_at: now };
-    categories::save(context, &category)?;
+    categories::save(context, None, &category)?;
     in_english(context, &category)
 }
 
@@ -155,6 +156,7 @@ fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<Catego
     let mut category = categories::find(context, input.id)?.ok_or_else(not_found)?;
     check_writable(context, &[category.id])?;
     check_title(context, &[category.id], &input.title)?;
+    let title_before = category.title_id;
     let stored = match category.title_id {
         Some(id) => translations::written(context, id, ENGLISH)?,
         None => None,
@@ -171,7 +173,7 @@ fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<Catego
         None => category.title_id = Some(translations::create(context, SourceTable::ManualCategory, ENGLISH, &input.title)?),
     }
     category.updated_at = category.updated_at.advanced_to(context.now());
-    categories::save(context, &category)?;
+    categories::save(context, title_before, &category)?;
     in_english(context, &category)
 }
 

@@ -147,6 +147,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .rules(|input: Update<ManualFields>, _| rules_of_change(&input.data))
             .audited(Audits::changes(audited::manual))
+            .foresees_its_thing(records::foreseen)
             .run(update),
     ]
 }
@@ -256,7 +257,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<
     }
     manual.answered.visibility_rules = rules.unwrap_or_default();
     set_cover(context, &mut manual, cover)?;
-    records::save(context, &manual)?;
+    records::save(context, None, &manual)?;
     if let Some(property) = property {
         scopes::add(context, EntityType::Manual, manual.answered.id, TargetKind::Property, &[property])?;
     }
@@ -285,7 +286,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     set_cover(context, &mut manual, cover)?;
     if manual != before {
         manual.answered.updated_at = before.answered.updated_at.advanced_to(context.now());
-        records::save(context, &manual)?;
+        records::save(context, Some(&before), &manual)?;
     }
     Ok(manual.answered)
 }

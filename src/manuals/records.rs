@@ -6,12 +6,13 @@ use std::iter;
 use engine::context::Context;
 use engine::error::Result;
 use engine::field::folded;
+use engine::operation::Foreseen;
 use engine::values;
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::manual::Manual;
-use crate::records::{Kind, link_to, unlink_records};
+use super::manual::{Manual, ManualView};
+use crate::records::{Kind, note_named};
 use crate::translations;
 
 store::statements! {
@@ -43,6 +44,11 @@ pub(crate) struct Covered {
     pub manual: Manual,
     /// Of the image, where that is its cover.
     pub image_url: Option<String>,
+}
+
+/// What [`find`] asks.
+pub(super) fn foreseen(id: Uuid) -> Foreseen {
+    Foreseen::new(&MANUAL, values![id])
 }
 
 /// A manual.
@@ -86,15 +92,18 @@ pub(super) fn filed(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, Vec<U
     Ok(filed)
 }
 
-/// Writes a manual, and which records it names.
-pub(super) fn save(context: &mut Context<'_, '_>, manual: &Manual) -> Result<()> {
+/// Writes a manual, and which records and texts it names.
+pub(super) fn save(context: &mut Context<'_, '_>, before: Option<&Manual>, manual: &Manual) -> Result<()> {
     put_all(context, iter::once(manual))?;
-    let answered = &manual.answered;
-    unlink_records(context, LINKED_AS, answered.id)?;
-    let image = answered.image_id.map(|id| (Kind::Image, id));
-    let field = answered.custom_field_id.map(|id| (Kind::CustomField, id));
-    link_to(context, LINKED_AS, answered.id, image.into_iter().chain(field))?;
-    translations::note_links(context, answered.id, answered.linked_texts())
+    let (id, before, now) = (manual.answered.id, before.map(|before| &before.answered), &manual.answered);
+    note_named(context, LINKED_AS, id, before.into_iter().flat_map(named), named(now))?;
+    translations::note_links(context, id, before.into_iter().flat_map(ManualView::linked_texts), now.linked_texts())
+}
+
+/// The records that a manual names.
+fn named(manual: &ManualView) -> impl Iterator<Item = (Kind, Uuid)> + use<> {
+    let image = manual.image_id.map(|id| (Kind::Image, id));
+    image.into_iter().chain(manual.custom_field_id.map(|id| (Kind::CustomField, id)))
 }
 
 fn put_all<'m>(context: &mut Context<'_, '_>, manuals: impl Iterator<Item = &'m Manual>) -> Result<()> {

@@ -6,7 +6,7 @@ use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Reason, Result};
 use engine::field::{Create, Update};
 use engine::moment::Moment;
-use engine::operation::{Basis, Needs, Nothing, Object, Operation};
+use engine::operation::{Basis, Foreseen, Needs, Nothing, Object, Operation};
 use engine::values;
 use http::Method;
 use serde_json::Value;
@@ -65,6 +65,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Changes fields of a branding, and so the look of every portal that shows it; returns it.",
             )
             .audited(Audits::changes(audited::branding))
+            .foresees_its_thing(foreseen)
             .run(update),
     ]
 }
@@ -90,7 +91,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<BrandingFields>) -> Resul
         take_default(context)?;
         branding.is_default = true;
     }
-    save(context, &branding)?;
+    save(context, None, &branding)?;
     Ok(branding)
 }
 
@@ -116,7 +117,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
     }
     if branding != before {
         branding.updated_at = before.updated_at.advanced_to(context.now());
-        save(context, &branding)?;
+        save(context, Some(&before), &branding)?;
     }
     Ok(branding)
 }
@@ -154,6 +155,11 @@ pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Bra
     Ok(row.map(|row| row.get(0).map(|Json(branding)| branding)).transpose()?)
 }
 
+/// What [`find`] asks.
+pub(super) fn foreseen(id: Uuid) -> Foreseen {
+    Foreseen::new(&BRANDING, values![id])
+}
+
 /// The organization's default branding.
 pub(crate) fn default_branding(context: &mut Context<'_, '_>) -> Result<Option<Branding>> {
     let row = context.row(&DEFAULT, [])?;
@@ -166,7 +172,7 @@ pub(crate) fn forget_custom_urls(context: &mut Context<'_, '_>, gone: &[Uuid]) -
         if branding.custom_url_id.is_some_and(|id| gone.contains(&id)) {
             branding.custom_url_id = None;
             branding.updated_at = branding.updated_at.advanced_to(context.now());
-            save(context, &branding)?;
+            put(context, &branding)?;
         }
     }
     Ok(())
@@ -177,12 +183,19 @@ fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
     let Some(mut branding) = default_branding(context)? else { return Ok(()) };
     branding.is_default = false;
     branding.updated_at = branding.updated_at.advanced_to(context.now());
-    save(context, &branding)
+    put(context, &branding)
 }
 
-/// Writes a branding. `created_at` is kept where there is one: an insert happens at the moment the branding is made.
-fn save(context: &mut Context<'_, '_>, branding: &Branding) -> Result<()> {
+/// Writes a branding, and which text it shows.
+fn save(context: &mut Context<'_, '_>, before: Option<&Branding>, branding: &Branding) -> Result<()> {
+    put(context, branding)?;
+    let before = before.and_then(|before| before.callout_message_id);
+    translations::note_links(context, branding.id, [(CALLOUT, before)], [(CALLOUT, branding.callout_message_id)])
+}
+
+/// Writes a branding that shows the text it did. `created_at` is kept where there is one: an insert happens at the moment the
+/// branding is made.
+fn put(context: &mut Context<'_, '_>, branding: &Branding) -> Result<()> {
     let doc = store::Value::json(branding)?;
-    context.execute(&PUT, values![branding.id, branding.is_default, branding.updated_at, doc])?;
-    translations::note_links(context, branding.id, [(CALLOUT, branding.callout_message_id)])
+    context.execute_along(&PUT, values![branding.id, branding.is_default, branding.updated_at, doc])
 }

@@ -2,17 +2,17 @@
 
 use engine::access::Permission;
 use engine::app::Summary;
-use engine::audit::Audits;
+use engine::audit::{Audits, id};
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::field::{Create, Field, Update, folded};
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Needs, Operation};
+use engine::operation::{Basis, ById, Foreseen, Needs, Operation};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use store::Json;
 use uuid::Uuid;
 
@@ -120,6 +120,11 @@ pub(super) fn operations() -> Vec<Operation> {
             .creates()
             .rules(|input: Create<PortalFields>, wrong| input.0.rules(wrong))
             .audited(Audits::makes("portal", "name"))
+            .foresees(|input| {
+                let branding = id(input, "brandingId").map(branding_operations::foreseen);
+                let named = input.get("name").and_then(Value::as_str).map(folded);
+                branding.into_iter().chain([Foreseen::new(&BY_NAME, values![named])]).collect()
+            })
             .run(create),
         Operation::public("updatePortal", Method::PATCH, "/portals/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a portal")
@@ -131,6 +136,7 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .not_for_tools(&["expectedUpdatedAt"])
             .audited(Audits::changes(audited::portal))
+            .foresees_its_thing(|id| Foreseen::new(&PORTAL, values![id]))
             .run(update),
     ]
 }
@@ -175,7 +181,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<PortalFields>) -> Result<
         take_default(context)?;
         portal.is_default = true;
     }
-    save(context, &portal)?;
+    save(context, None, &portal)?;
     Ok(portal)
 }
 
@@ -214,7 +220,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<
     }
     if portal != before || copy_changes {
         portal.updated_at = before.updated_at.advanced_to(context.now());
-        save(context, &portal)?;
+        save(context, Some(&before), &portal)?;
     }
     Ok(portal)
 }
@@ -292,15 +298,21 @@ fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
     let Some(mut portal) = default_portal(context)? else { return Ok(()) };
     portal.is_default = false;
     portal.updated_at = portal.updated_at.advanced_to(context.now());
-    save(context, &portal)
+    put(context, &portal)
 }
 
-pub(super) fn save(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
+/// Writes a portal, and which texts it shows.
+fn save(context: &mut Context<'_, '_>, before: Option<&Portal>, portal: &Portal) -> Result<()> {
+    put(context, portal)?;
+    translations::note_links(context, portal.id, before.into_iter().flat_map(Portal::linked_texts), portal.linked_texts())
+}
+
+/// Writes a portal that shows the texts it did.
+pub(super) fn put(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let key = portal.name.as_deref().map(folded);
     let doc = store::Value::json(portal)?;
     let params = values![portal.id, key, portal.is_default, portal.created_at, portal.updated_at, summary(portal)?, doc];
-    context.execute_along(&PUT, params)?;
-    translations::note_links(context, portal.id, portal.linked_texts())
+    context.execute_along(&PUT, params)
 }
 
 /// What the list says of a portal.

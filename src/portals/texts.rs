@@ -8,7 +8,7 @@ use engine::error::Result;
 use uuid::Uuid;
 
 use super::portal::Portal;
-use super::portal_operations::{find, save};
+use super::portal_operations::{find, put};
 use crate::scopes::Coverage;
 use crate::translations::{Form, LONGEST, News, Shows, SourceTable};
 
@@ -66,7 +66,7 @@ impl Shows for PortalCopy {
         for id in news.things(|_| true) {
             let Some(mut portal) = find(context, id)? else { continue };
             portal.updated_at = portal.updated_at.advanced_to(context.now());
-            save(context, &portal)?;
+            put(context, &portal)?;
         }
         Ok(())
     }

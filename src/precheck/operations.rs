@@ -113,6 +113,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .misnomers(&MISNOMERS)
             .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, RequestShape::UPDATE))
             .audited(Audits::changes(audited::step))
+            .foresees_its_thing(records::foreseen)
             .run(update),
     ]
 }
@@ -157,7 +158,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Wr
         context.require(Permission::ModifyTasks)?;
     }
     let step = draft.finish(context)?;
-    records::save(context, &step)?;
+    records::save(context, None, &step)?;
     Ok(Written::from(&step))
 }
 
@@ -186,7 +187,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Wr
     let mut step = draft.finish(context)?;
     if step != before || changes_title {
         step.updated_at = before.updated_at.advanced_to(context.now());
-        records::save(context, &step)?;
+        records::save(context, Some(&before), &step)?;
     }
     Ok(Written::from(&step))
 }

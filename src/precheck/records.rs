@@ -6,12 +6,13 @@ use std::slice;
 use engine::app::Summary;
 use engine::context::Context;
 use engine::error::{Error, Result};
+use engine::operation::Foreseen;
 use engine::values;
 use store::{Json, Row};
 use uuid::Uuid;
 
 use super::step::{Step, Written};
-use crate::records::{Kind, link_to, unlink_records};
+use crate::records::{Kind, note_named};
 use crate::translations;
 
 store::statements! {
@@ -50,6 +51,11 @@ pub(crate) static SUMMARY: Summary = Summary {
 
 /// What the links of steps to records are filed under.
 pub(crate) const LINKED_AS: &str = "precheck_step";
+
+/// What [`find`] asks.
+pub(super) fn foreseen(id: Uuid) -> Foreseen {
+    Foreseen::new(&STEP, values![id])
+}
 
 /// A step, and whether guests have used it.
 pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<(Step, bool)>> {
@@ -99,11 +105,10 @@ pub(crate) fn mark_used(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
 }
 
 /// Writes a step, what the list says of it, and which records and texts it names.
-pub(super) fn save(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
+pub(super) fn save(context: &mut Context<'_, '_>, before: Option<&Step>, step: &Step) -> Result<()> {
     put(context, step)?;
-    unlink_records(context, LINKED_AS, step.id)?;
-    link_to(context, LINKED_AS, step.id, named(step))?;
-    translations::note_links(context, step.id, step.all_linked_texts())
+    note_named(context, LINKED_AS, step.id, before.into_iter().flat_map(named), named(step))?;
+    translations::note_links(context, step.id, before.into_iter().flat_map(Step::all_linked_texts), step.all_linked_texts())
 }
 
 /// Writes a step that names what it did, and what the list says of it.

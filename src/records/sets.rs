@@ -1,6 +1,6 @@
 //! Records by the set: a statement each, however many are asked about.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use engine::context::Context;
 use engine::error::Result;
@@ -8,6 +8,7 @@ use engine::values;
 use uuid::Uuid;
 
 use super::Kind;
+use super::stored::unlink_all;
 
 store::statements! {
     /// Which of some records of a kind there are.
@@ -34,19 +35,28 @@ pub(crate) fn record_names(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<U
     rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
 }
 
-/// Notes which records something names: when one of them is deleted, what names it is told.
-pub(crate) fn link_to(
+/// Notes which records something names now, where it named others before; what is new named none. When one of them is deleted, what
+/// names it is told.
+pub(crate) fn note_named(
     context: &mut Context<'_, '_>,
     from_kind: &str,
     from: Uuid,
-    named: impl IntoIterator<Item = (Kind, Uuid)>,
+    before: impl IntoIterator<Item = (Kind, Uuid)>,
+    now: impl IntoIterator<Item = (Kind, Uuid)>,
 ) -> Result<()> {
+    let (before, now) = (BTreeSet::from_iter(before), BTreeSet::from_iter(now));
+    if before == now {
+        return Ok(());
+    }
+    if !before.is_empty() {
+        unlink_all(context, from_kind, vec![from])?;
+    }
     let mut by_kind = BTreeMap::<Kind, Vec<Uuid>>::new();
-    for (kind, id) in named {
+    for (kind, id) in now {
         by_kind.entry(kind).or_default().push(id);
     }
     for (kind, ids) in by_kind {
-        context.execute(&LINK, values![from_kind, from, kind.as_ref(), ids])?;
+        context.execute_along(&LINK, values![from_kind, from, kind.as_ref(), ids])?;
     }
     Ok(())
 }

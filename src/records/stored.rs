@@ -224,7 +224,7 @@ pub(crate) fn remove_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid)
     let place: Position = (row.get(3)?, id);
     context.execute(&DELETE_RECORDS, values![kind.as_ref(), vec![id]])?;
     note_change(context, kind);
-    unlink_records(context, kind.as_ref(), id)?;
+    unlink_all(context, kind.as_ref(), vec![id])?;
     blocks::note(context, kind, Vec::new(), &[place])?;
     Ok(true)
 }
@@ -252,14 +252,9 @@ pub(crate) fn link_all<'k>(context: &mut Context<'_, '_>, links: impl Iterator<I
     context.execute_many(&INSERT_LINK, rows).map(drop)
 }
 
-/// Forgets which records something names.
-pub(crate) fn unlink_records(context: &mut Context<'_, '_>, from_kind: &str, from: Uuid) -> Result<()> {
-    unlink_all(context, from_kind, vec![from])
-}
-
-/// The same of many things at once.
+/// Forgets which records things name.
 pub(crate) fn unlink_all(context: &mut Context<'_, '_>, from_kind: &str, from: Vec<Uuid>) -> Result<()> {
-    context.execute(&DELETE_LINKS, values![from_kind, from]).map(drop)
+    context.execute_along(&DELETE_LINKS, values![from_kind, from])
 }
 
 /// Whether the organization has the record.

@@ -21,8 +21,6 @@ store::statements! {
         where organization_id = ?1 and translation_id = any(?2) group by translation_id";
     /// What shows some texts.
     USES = "select translation_id, thing_id, field from translation_use where organization_id = ?1 and translation_id = any(?2)";
-    /// What a thing shows.
-    OF_THING = "select translation_id, field from translation_use where organization_id = ?1 and thing_id = ?2";
     /// Notes that a field of a thing shows some texts.
     INSERT = "insert into translation_use (organization_id, translation_id, thing_id, field)
         select organization_id, id, ?2, ?3 from translation where organization_id = ?1 and id = any(?4)";
@@ -297,30 +295,32 @@ fn lengths(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid
     rows.iter().map(|row| Ok((row.get(0)?, usize::try_from(row.get::<i64>(1)?).unwrap_or(usize::MAX)))).collect()
 }
 
-/// Notes which texts a thing links, each with the name of its field; what it linked before is forgotten.
+/// Notes which texts a thing links now, each with the name of its field, where it linked others before; what is new linked none.
 pub(crate) fn note_links<'l>(
     context: &mut Context<'_, '_>,
     thing: Uuid,
-    links: impl IntoIterator<Item = (&'l str, Option<Uuid>)>,
+    before: impl IntoIterator<Item = (&'l str, Option<Uuid>)>,
+    now: impl IntoIterator<Item = (&'l str, Option<Uuid>)>,
 ) -> Result<()> {
-    let links: BTreeSet<(&str, Uuid)> = links.into_iter().filter_map(|(field, id)| Some((field, id?))).collect();
-    if links.is_empty() {
-        return context.execute_along(&DELETE, values![thing]);
-    }
-    let rows = context.rows(&OF_THING, values![thing])?;
-    let noted = rows.iter().map(|row| Ok((row.get(1)?, row.get(0)?))).collect::<Result<BTreeSet<(String, Uuid)>>>()?;
-    if noted.iter().map(|(field, id)| (field.as_str(), *id)).eq(links.iter().copied()) {
+    let (before, now) = (linked(before), linked(now));
+    if before == now {
         return Ok(());
     }
-    context.execute(&DELETE, values![thing])?;
+    if !before.is_empty() {
+        context.execute_along(&DELETE, values![thing])?;
+    }
     let mut by_field = BTreeMap::<&str, Vec<Uuid>>::new();
-    for (field, id) in links {
+    for (field, id) in now {
         by_field.entry(field).or_default().push(id);
     }
     for (field, ids) in by_field {
-        context.execute(&INSERT, values![thing, field, ids])?;
+        context.execute_along(&INSERT, values![thing, field, ids])?;
     }
     Ok(())
+}
+
+fn linked<'l>(links: impl IntoIterator<Item = (&'l str, Option<Uuid>)>) -> BTreeSet<(&'l str, Uuid)> {
+    links.into_iter().filter_map(|(field, id)| Some((field, id?))).collect()
 }
 
 /// A text that may be written: whatever stands against that has been looked at.

@@ -151,7 +151,12 @@ impl Postgres {
             // Of the program's own, nothing waits for the rest of it.
             let (_, permit) = self.permits(None, asked).await?;
             let pool = self.0.pool.clone();
-            tokio::task::spawn_blocking(move || commit_together(&pool, write, Turn { queue: None, share: None, permit }));
+            tokio::task::spawn_blocking(move || {
+                let settled = commit_together(&pool, write, Turn { queue: None, share: None });
+                // Before the answer: whoever has it may count on the connection being free again.
+                drop(permit);
+                settled.tell();
+            });
         }
         job::answer(asked, limit, false, progress, receiver).await
     }
@@ -162,18 +167,34 @@ impl Postgres {
         tokio::spawn(async move {
             let inner = &postgres.0;
             let Ok(permit) = inner.permits.clone().acquire_owned().await else { return };
-            let Some((share, first)) = inner.writes.pop_within(Duration::MAX) else { return };
-            inner.note_wait(first.asked());
+            let Some(turn) = inner.writes.pop_within(Duration::MAX) else { return };
             let postgres = postgres.clone();
-            tokio::task::spawn_blocking(move || {
-                let inner = &postgres.0;
-                let turn = Turn { queue: Some(&inner.writes), share, permit };
-                if commit_together(&inner.pool, first, turn) {
-                    // In line with whoever else waits for a connection.
-                    postgres.serve();
-                }
-            });
+            tokio::task::spawn_blocking(move || postgres.commit(turn, permit));
         });
+    }
+
+    /// Runs what has a turn, and then what has the next, while nobody else waits for the connection.
+    fn commit(&self, turn: (Share, Write), permit: OwnedSemaphorePermit) {
+        let inner = &self.0;
+        let (mut permit, mut turn) = (Some(permit), Some(turn));
+        while let Some((share, first)) = turn.take() {
+            inner.note_wait(first.asked());
+            let settled = commit_together(&inner.pool, first, Turn { queue: Some(&inner.writes), share });
+            let is_next = inner.writes.done(share, settled.took);
+            if inner.queued.load(Ordering::Relaxed) == 0 {
+                turn = inner.writes.pop_within(Duration::MAX);
+            }
+            if turn.is_none() {
+                // Before the answers: whoever has one may count on the connection being free again.
+                permit = None;
+                if is_next {
+                    // In line with whoever else waits for a connection.
+                    self.serve();
+                }
+            }
+            settled.tell();
+        }
+        drop(permit);
     }
 
     /// Runs look-ups that may be repeated, each statement by itself. Blocks; for one thread at a time.

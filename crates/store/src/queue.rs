@@ -39,6 +39,8 @@ struct State<W> {
     count: u64,
     /// At how many shares those that owe little are forgotten.
     forget_at: usize,
+    /// Threads that wait for work.
+    idle: usize,
     is_closed: bool,
 }
 
@@ -61,7 +63,7 @@ impl<W> Queue<W> {
     /// A queue that lets so much of one share run at once.
     pub(crate) fn new(most: usize) -> Self {
         let (turns, shares) = (BTreeSet::new(), HashMap::new());
-        let state = State { turns, shares, now: Duration::ZERO, count: 0, forget_at: REMEMBERED, is_closed: false };
+        let state = State { turns, shares, now: Duration::ZERO, count: 0, forget_at: REMEMBERED, idle: 0, is_closed: false };
         Self { state: Mutex::new(state), ready: Condvar::new(), most }
     }
 
@@ -78,7 +80,7 @@ impl<W> Queue<W> {
         held.waiting.push_back(work);
         let is_new = state.line_up(share, self.most);
         // Each time: whoever is told takes one, and leaves the rest to whoever is told of that.
-        self.ready.notify_one();
+        self.tell(&state);
         Ok(is_new)
     }
 
@@ -92,7 +94,9 @@ impl<W> Queue<W> {
             if state.is_closed {
                 return None;
             }
+            state.idle += 1;
             state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
         }
     }
 
@@ -123,7 +127,7 @@ impl<W> Queue<W> {
         held.running -= 1;
         let is_new = state.line_up(share, self.most);
         if is_new {
-            self.ready.notify_one();
+            self.tell(&state);
         }
         is_new
     }
@@ -137,6 +141,13 @@ impl<W> Queue<W> {
     pub(crate) fn close(&self) {
         self.state().is_closed = true;
         self.ready.notify_all();
+    }
+
+    /// Wakes a thread, if one waits: the system would be asked whether one does.
+    fn tell(&self, state: &State<W>) {
+        if state.idle > 0 {
+            self.ready.notify_one();
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State<W>> {

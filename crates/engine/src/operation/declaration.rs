@@ -7,9 +7,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use uuid::Uuid;
 
-use super::{Answer, Basis, Effect, Findings, Listing, Operation, Page, PageLimits, ShownOnce, Touches, Work};
-use crate::audit::Audits;
+use super::{Answer, Basis, Effect, Findings, Foreseen, Listing, Operation, Page, PageLimits, ShownOnce, Touches, Work};
+use crate::audit::{self, Audits};
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::kit::Kit;
@@ -155,6 +156,21 @@ impl Declaration {
     pub fn rules<I: DeserializeOwned>(mut self, rules: impl Fn(I, &[&str]) -> Findings + Send + Sync + 'static) -> Self {
         self.0.rules = Some(Box::new(move |input, wrong| I::deserialize(input).map(|input| rules(input, wrong)).unwrap_or_default()));
         self
+    }
+
+    /// Says what a write asks first, in this order, what is told of it before it is done included: on PostgreSQL that is asked along
+    /// with the organization's lock, rather than each by a way to the server and back. What it does not ask after all is asked for
+    /// nothing.
+    #[must_use]
+    pub fn foresees(mut self, asks: impl Fn(&Value) -> Vec<Foreseen> + Send + Sync + 'static) -> Self {
+        self.0.foresees = Some(Box::new(asks));
+        self
+    }
+
+    /// The same of a change of what its `id` names, which is read for the audit log, as it was, and then by the function.
+    #[must_use]
+    pub fn foresees_its_thing(self, ask: fn(Uuid) -> Foreseen) -> Self {
+        self.foresees(move |input| audit::id(input, "id").into_iter().flat_map(|id| [ask(id), ask(id)]).collect())
     }
 
     /// Runs within the caller's organization.

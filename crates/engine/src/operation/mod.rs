@@ -14,7 +14,9 @@ use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use store::{Ask, Statement, Value as Bound};
 use strum::{AsRefStr, EnumString, VariantArray};
+use uuid::Uuid;
 
 use crate::access::{Access, Permission, Revisions};
 use crate::audit::Audits;
@@ -191,6 +193,8 @@ type TenantWork = dyn Fn(Value) -> Result<Job> + Send + Sync;
 pub type Job = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Answer> + Send>;
 /// The rules over an input: what is wrong with it beyond its schema, given the names of the fields that are wrong already.
 pub type Rules = dyn Fn(&Value, &[&str]) -> Findings + Send + Sync;
+/// What a write asks of its organization before anything else, given its input.
+pub type Foresight = dyn Fn(&Value) -> Vec<Foreseen> + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
 type ProviderWork = dyn Fn(Arc<Kit>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
 
@@ -202,6 +206,25 @@ pub struct Findings {
     /// Wrong as far as what is sent shows. Said of a request that is refused anyway; otherwise the function judges it, by the
     /// same rules on the merged state, after whatever it refuses first.
     pub merged: Vec<Issue>,
+}
+
+/// Something that is going to be asked of an organization, which is `?1`.
+pub struct Foreseen {
+    statement: &'static Statement,
+    params: Vec<Bound>,
+}
+
+impl Foreseen {
+    /// The rows of a query.
+    #[must_use]
+    pub fn new<const N: usize>(statement: &'static Statement, params: [Bound; N]) -> Self {
+        Self { statement, params: params.into() }
+    }
+
+    fn ask(self, organization: Uuid) -> Ask {
+        let params: Vec<_> = std::iter::once(Bound::Uuid(organization)).chain(self.params).collect();
+        Ask::rows(self.statement, params)
+    }
 }
 
 /// The function behind an operation.
@@ -270,6 +293,8 @@ pub struct Operation {
     pub shows_once: Option<ShownOnce>,
     /// What the input has to keep to besides its schema.
     pub rules: Option<Box<Rules>>,
+    /// What it asks first, where it is a write that says so.
+    pub foresees: Option<Box<Foresight>>,
     /// The function.
     pub work: Work,
     input: SchemaOf,
@@ -329,12 +354,19 @@ impl Operation {
             audits: None,
             shows_once: None,
             rules: None,
+            foresees: None,
             work: Work::System(Box::new(|_, _| Err(Error::internal("declared without a function")))),
             input: Box::new(|_| json_object()),
             output: Box::new(|_| json_object()),
             shape: OnceLock::new(),
             method,
         }
+    }
+
+    /// What it asks of an organization first.
+    pub(crate) fn foreseen(&self, organization: Uuid, input: &Value) -> Vec<Ask> {
+        let foreseen = self.foresees.as_ref().map(|foresees| foresees(input));
+        foreseen.into_iter().flatten().map(|foreseen| foreseen.ask(organization)).collect()
     }
 
     /// Whether a field of the input travels in the path.

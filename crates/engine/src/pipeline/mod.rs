@@ -385,6 +385,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
     let within = call.clone();
     let retention = service.settings.idempotency_retention;
     let share = caller.organization();
+    let foreseen = share.map(|id| operation.foreseen(id, &input)).unwrap_or_default();
     let writing = match (&operation.work, share) {
         (Work::Tenant(prepare), Some(id)) => Writing::Tenant(Lock::of(&service.kit, id, operation.touches), prepare(input)?),
         (Work::System(_), _) => Writing::System(input),
@@ -396,16 +397,16 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
         .write_for(share, operation.patience, move |tx| {
             let Call { service: shared, operation, head, .. } = &*within;
             let again = |tx: &mut Transaction<'_>| admit_again(tx, &within, &arguments);
-            if let Writing::Tenant(lock, _) = &writing
-                && tx.is_held()
-            {
-                // The organization is locked already, and is another since this caller was let in.
-                let asks = key.iter().flat_map(idempotency::Key::asks).chain([lock.ask()]).chain(authenticate::asks(operation, head));
-                tx.foresee(asks.collect());
+            if let Writing::Tenant(lock, _) = &writing {
+                // In a transaction that has locked the organization already, that is another since this caller was let in.
+                let admits = if tx.is_held() { authenticate::asks(operation, head) } else { None };
+                tx.foresee(key.iter().flat_map(idempotency::Key::asks).chain([lock.ask()]).chain(admits).chain(foreseen).collect());
             }
             if let Some(key) = &key
                 && let Some(recorded) = key.recorded(tx, now, retention)?
             {
+                // The lock may have been asked for already, and it raises the revision.
+                tx.rehearse();
                 let renewed = again(tx)?;
                 if let (Some(once), Some(id)) = (operation.shows_once, share) {
                     let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);

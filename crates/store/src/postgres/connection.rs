@@ -406,15 +406,16 @@ impl Connection {
         self.foreseen = asks.into();
     }
 
-    /// What is told of something foreseen, if that is what is asked.
+    /// What is told of something foreseen, if that is what is asked. What was to be asked before it is not any more.
     fn foretold(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Option<Vec<Row>>> {
-        if self.foreseen.front().is_none_or(|ask| !ask.is(statement, params)) {
-            return Ok(None);
-        }
+        let Some(passed) = self.foreseen.iter().position(|ask| ask.is(statement, params)) else { return Ok(None) };
+        self.foreseen.drain(..passed);
         if self.foretold.is_empty() {
             let asks = mem::take(&mut self.foreseen);
             let told = self.exchange(asks.iter().map(|ask| Step::Rows(ask.statement, Cow::Borrowed(&ask.params))).collect())?;
             (self.foretold, self.foreseen) = (told.into_iter().map(|told| told.into_rows().collect()).collect(), asks);
+        } else {
+            self.foretold.drain(..passed);
         }
         self.assert_awaited()?;
         self.foreseen.pop_front();

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::connection::{COMMIT, Connection};
@@ -67,22 +66,36 @@ impl Write {
     }
 }
 
-/// Whose turn it is, and with it the place that others wait for.
+/// Whose turn it is, and where more of the share may be waiting; nowhere for what is no share's.
+#[derive(Clone, Copy)]
 pub(super) struct Turn<'q> {
-    /// Where more of the share may be waiting; none for what is no share's.
     pub(super) queue: Option<&'q Queue<Write>>,
     pub(super) share: Share,
-    pub(super) permit: OwnedSemaphorePermit,
 }
 
 impl Turn<'_> {
     /// Whether something waits that may go together with what has been done.
-    fn is_followed(&self) -> bool {
+    fn is_followed(self) -> bool {
         self.queue.is_some_and(|queue| queue.is_followed(self.share, |write| !write.is_long))
     }
 
-    fn follow(&self, took: Duration) -> Option<Write> {
+    fn follow(self, took: Duration) -> Option<Write> {
         self.queue?.follow(self.share, took)
+    }
+}
+
+/// What has come of writes whose connection is free again, and is to be told.
+pub(super) struct Settled {
+    tells: Vec<Box<dyn FnOnce() + Send>>,
+    /// How long the last of them took.
+    pub(super) took: Duration,
+}
+
+impl Settled {
+    pub(super) fn tell(self) {
+        for tell in self.tells {
+            tell();
+        }
     }
 }
 
@@ -97,21 +110,15 @@ struct Batch {
     failed: Vec<Box<dyn FnOnce() + Send>>,
 }
 
-/// Runs a write, and what has queued up behind it in the same share, in one transaction. Answers whether the share has a turn
-/// now that nobody takes.
-pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) -> bool {
+/// Runs a write, and what has queued up behind it in the same share, in one transaction.
+pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) -> Settled {
     let begun = Instant::now();
     let heard_until = first.asked + WAIT_LIMIT;
     let connection = match pool.take(heard_until) {
         Ok(connection) => connection,
         Err(error) => {
-            let refused = (first.run)(Err(error));
-            let Turn { queue, share, permit } = turn;
-            drop(permit);
-            if let Ran::Failed(tell) = refused {
-                tell();
-            }
-            return queue.is_some_and(|queue| queue.done(share, begun.elapsed()));
+            let tells = if let Ran::Failed(tell) = (first.run)(Err(error)) { vec![tell] } else { Vec::new() };
+            return Settled { tells, took: begun.elapsed() };
         }
     };
     let mut batch = Batch { connection, done: Vec::new(), is_held: false, failed: Vec::new() };
@@ -137,18 +144,14 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
         }
     }
     let (is_outside, outcome) = batch.end(outcome);
-    let Batch { connection, done, failed, .. } = batch;
+    let Batch { connection, done, failed: mut tells, .. } = batch;
     pool.take_back(connection, is_outside);
-    let Turn { queue, share, permit } = turn;
-    // Before the answers: whoever has one may count on the connection being free again.
-    drop(permit);
-    for tell in failed {
-        tell();
-    }
-    for answer in done {
-        answer(outcome.clone());
-    }
-    queue.is_some_and(|queue| queue.done(share, took))
+    let told = |answer: Box<dyn FnOnce(Result<()>) + Send>| {
+        let outcome = outcome.clone();
+        Box::new(move || answer(outcome)) as Box<dyn FnOnce() + Send>
+    };
+    tells.extend(done.into_iter().map(told));
+    Settled { tells, took }
 }
 
 impl Batch {
