@@ -1,7 +1,6 @@
 //! Manuals in the database.
 
 use std::collections::HashMap;
-use std::iter;
 
 use engine::context::Context;
 use engine::error::Result;
@@ -94,7 +93,7 @@ pub(super) fn filed(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, Vec<U
 
 /// Writes a manual, and which records and texts it names.
 pub(super) fn save(context: &mut Context<'_, '_>, before: Option<&Manual>, manual: &Manual) -> Result<()> {
-    put_all(context, iter::once(manual))?;
+    context.execute_along(&PUT_MANUAL, row(manual)?)?;
     let (id, before, now) = (manual.answered.id, before.map(|before| &before.answered), &manual.answered);
     note_named(context, LINKED_AS, id, before.into_iter().flat_map(named), named(now))?;
     translations::note_links(context, id, before.into_iter().flat_map(ManualView::linked_texts), now.linked_texts())
@@ -106,15 +105,12 @@ fn named(manual: &ManualView) -> impl Iterator<Item = (Kind, Uuid)> + use<> {
     image.into_iter().chain(manual.custom_field_id.map(|id| (Kind::CustomField, id)))
 }
 
-fn put_all<'m>(context: &mut Context<'_, '_>, manuals: impl Iterator<Item = &'m Manual>) -> Result<()> {
-    let row = |manual: &Manual| -> Result<_> {
-        let answered = &manual.answered;
-        let doc = store::Value::json(manual)?;
-        let (key, category, image) = (folded(&answered.nickname), answered.manual_category_id, answered.image_id);
-        Ok(values![answered.id, key, category, image, answered.is_active, answered.created_at, answered.updated_at, doc])
-    };
-    let rows = manuals.map(row).collect::<Result<_>>()?;
-    context.execute_many(&PUT_MANUAL, rows).map(drop)
+/// What [`PUT_MANUAL`] takes, but for the organization.
+fn row(manual: &Manual) -> Result<[store::Value; 8]> {
+    let answered = &manual.answered;
+    let doc = store::Value::json(manual)?;
+    let (key, category, image) = (folded(&answered.nickname), answered.manual_category_id, answered.image_id);
+    Ok(values![answered.id, key, category, image, answered.is_active, answered.created_at, answered.updated_at, doc])
 }
 
 /// Manuals no longer name records that are gone, each as a manual, and what it names no more. That nothing links them is seen
@@ -138,5 +134,6 @@ pub(crate) fn forget_records(context: &mut Context<'_, '_>, gone: &[(Uuid, Kind,
         }
         manual.answered.updated_at = manual.answered.updated_at.advanced_to(context.now());
     }
-    put_all(context, manuals.iter().map(|covered| &covered.manual))
+    let rows = manuals.iter().map(|covered| row(&covered.manual)).collect::<Result<_>>()?;
+    context.execute_many(&PUT_MANUAL, rows).map(drop)
 }

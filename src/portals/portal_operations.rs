@@ -122,8 +122,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .audited(Audits::makes("portal", "name"))
             .foresees(|input| {
                 let branding = id(input, "brandingId").map(branding_operations::foreseen);
-                let named = input.get("name").and_then(Value::as_str).map(folded);
-                branding.into_iter().chain([Foreseen::new(&BY_NAME, values![named])]).collect()
+                branding.into_iter().chain([by_name(input.get("name").and_then(Value::as_str))]).collect()
             })
             .run(create),
         Operation::public("updatePortal", Method::PATCH, "/portals/{id}", Needs::Permission(ModifyProperties))
@@ -136,7 +135,10 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .not_for_tools(&["expectedUpdatedAt"])
             .audited(Audits::changes(audited::portal))
-            .foresees_its_thing(|id| Foreseen::new(&PORTAL, values![id]))
+            .foresees(|input| {
+                let named = input["data"].get("name").and_then(Value::as_str).map(|name| by_name(Some(name)));
+                Foreseen::of_its_thing(input, |id| Foreseen::new(&PORTAL, values![id])).chain(named).collect()
+            })
             .run(update),
     ]
 }
@@ -282,6 +284,11 @@ fn check_permissions(context: &Context<'_, '_>, changes: &[CopyChange], becomes_
         )));
     }
     Ok(())
+}
+
+/// What [`check_name`] asks.
+fn by_name(name: Option<&str>) -> Foreseen {
+    Foreseen::new(&BY_NAME, values![name.map(folded)])
 }
 
 fn check_name(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {

@@ -1,7 +1,6 @@
 //! Steps in the database.
 
 use std::collections::HashMap;
-use std::slice;
 
 use engine::app::Summary;
 use engine::context::Context;
@@ -113,7 +112,7 @@ pub(super) fn save(context: &mut Context<'_, '_>, before: Option<&Step>, step: &
 
 /// Writes a step that names what it did, and what the list says of it.
 pub(super) fn put(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
-    put_all(context, slice::from_ref(step))
+    context.execute_along(&PUT_STEP, row(step)?)
 }
 
 /// What the list says of a step.
@@ -121,15 +120,12 @@ fn summary(step: &Step) -> Result<String> {
     serde_json::to_string(&Written::from(step)).map_err(Error::internal)
 }
 
-fn put_all(context: &mut Context<'_, '_>, steps: &[Step]) -> Result<()> {
-    let row = |step: &Step| -> Result<_> {
-        let summary = summary(step)?;
-        let doc = store::Value::json(step)?;
-        let sort_order = step.sort_order.map(i64::from);
-        Ok(values![step.id, step.step_type.as_ref(), sort_order, step.is_active, step.created_at, step.updated_at, summary, doc])
-    };
-    let rows = steps.iter().map(row).collect::<Result<_>>()?;
-    context.execute_many(&PUT_STEP, rows).map(drop)
+/// What [`PUT_STEP`] takes, but for the organization.
+fn row(step: &Step) -> Result<[store::Value; 8]> {
+    let summary = summary(step)?;
+    let doc = store::Value::json(step)?;
+    let sort_order = step.sort_order.map(i64::from);
+    Ok(values![step.id, step.step_type.as_ref(), sort_order, step.is_active, step.created_at, step.updated_at, summary, doc])
 }
 
 /// The records a step names.
@@ -153,7 +149,8 @@ pub(crate) fn forget_records(context: &mut Context<'_, '_>, gone: &[(Uuid, Kind,
         }
         step.updated_at = step.updated_at.advanced_to(context.now());
     }
-    put_all(context, &steps)
+    let rows = steps.iter().map(row).collect::<Result<_>>()?;
+    context.execute_many(&PUT_STEP, rows).map(drop)
 }
 
 fn forget_record(step: &mut Step, kind: Kind, gone: Uuid) {

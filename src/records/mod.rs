@@ -30,9 +30,7 @@ pub use photos::{FilesUrl, PhotoAddress, Photos};
 pub(crate) use reads::{basis, list_of};
 pub(crate) use sets::{all_exist, note_named, record_names};
 pub use stored::{Record, find_record, find_records, get_record};
-pub(crate) use stored::{
-    all_records, exists, linked_from, list_all, remove_record, replace_record, save_record, typed, typed_among,
-};
+pub(crate) use stored::{all_records, exists, linked_from, list_all, remove_record, replace_record, save_record, typed, typed_among};
 
 /// The records.
 pub(crate) static CHAPTER: Chapter = Chapter {

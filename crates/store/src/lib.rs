@@ -19,6 +19,7 @@ mod job;
 mod many;
 mod postgres;
 mod queue;
+mod several;
 mod shares;
 mod sqlite;
 mod statement;

@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 
+use crate::several;
 use crate::value::Value;
 
 /// How a query may lock the rows it finds.
@@ -16,13 +17,14 @@ pub struct Statement {
     text: &'static str,
     sqlite: OnceLock<String>,
     postgres: OnceLock<String>,
+    target: OnceLock<Option<&'static str>>,
 }
 
 impl Statement {
     #[doc(hidden)]
     #[must_use]
     pub const fn new(text: &'static str) -> Self {
-        Self { text, sqlite: OnceLock::new(), postgres: OnceLock::new() }
+        Self { text, sqlite: OnceLock::new(), postgres: OnceLock::new(), target: OnceLock::new() }
     }
 
     /// The text as it was written.
@@ -37,6 +39,11 @@ impl Statement {
 
     pub(crate) fn postgres(&self) -> &str {
         self.postgres.get_or_init(|| without_chosen_indexes(self.text).replace('?', "$"))
+    }
+
+    /// The table that it inserts a row of its parameters into, if that is all it does.
+    pub(crate) fn target(&self) -> Option<&'static str> {
+        *self.target.get_or_init(|| several::target(self.text))
     }
 }
 

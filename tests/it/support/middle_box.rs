@@ -27,6 +27,8 @@ struct Orders {
     is_closed: AtomicBool,
     /// Milliseconds that what the database says takes.
     delay: AtomicU64,
+    /// How often the service has said something and waited for the answer.
+    questions: AtomicU64,
     /// The connection on which this passes becomes one at its commit.
     marked: Mutex<Option<(Vec<u8>, Around)>>,
 }
@@ -77,6 +79,11 @@ impl MiddleBox {
         self.orders.delay.store(u64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
     }
 
+    /// How often the service has said something and waited for the answer.
+    pub fn questions(&self) -> u64 {
+        self.orders.questions.load(Ordering::SeqCst)
+    }
+
     /// Nothing passes any more on the connection of the transaction that mentions `mark`, from its commit on.
     pub fn swallow_commit(&self, mark: &str, around: Around) {
         *self.orders.marked.lock().unwrap() = Some((mark.as_bytes().to_vec(), around));
@@ -90,16 +97,26 @@ async fn carry(client: TcpStream, port: u16, orders: Arc<Orders>) {
     client.set_nodelay(true).ok();
     server.set_nodelay(true).ok();
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
+    let is_answered = AtomicBool::new(true);
     tokio::select! {
-        () = to_database(from_client, to_server, &is_swallowed, &orders) => {}
-        () = to_service(from_server, to_client, &is_swallowed, &orders) => {}
+        () = to_database(from_client, to_server, &is_swallowed, &is_answered, &orders) => {}
+        () = to_service(from_server, to_client, &is_swallowed, &is_answered, &orders) => {}
     }
 }
 
-async fn to_database(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, is_swallowed: &AtomicBool, orders: &Orders) {
+async fn to_database(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    is_swallowed: &AtomicBool,
+    is_answered: &AtomicBool,
+    orders: &Orders,
+) {
     let (mut bytes, mut at_commit) = (vec![0; 64 * 1024], None);
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
         let chunk = &bytes[..count];
+        if is_answered.swap(false, Ordering::SeqCst) {
+            orders.questions.fetch_add(1, Ordering::SeqCst);
+        }
         if let Some((_, around)) = orders.marked.lock().unwrap().take_if(|(mark, _)| holds(chunk, mark)) {
             at_commit = Some(around);
         }
@@ -119,9 +136,10 @@ async fn to_database(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, is_swallow
     }
 }
 
-async fn to_service(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, is_swallowed: &AtomicBool, orders: &Orders) {
+async fn to_service(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, is_swallowed: &AtomicBool, is_answered: &AtomicBool, orders: &Orders) {
     let mut bytes = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
+        is_answered.store(true, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(orders.delay.load(Ordering::SeqCst))).await;
         if !is_swallowed.load(Ordering::SeqCst) && to.write_all(&bytes[..count]).await.is_err() {
             return;

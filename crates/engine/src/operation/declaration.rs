@@ -10,7 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Answer, Basis, Effect, Findings, Foreseen, Listing, Operation, Page, PageLimits, ShownOnce, Touches, Work};
-use crate::audit::{self, Audits};
+use crate::audit::Audits;
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::kit::Kit;
@@ -167,10 +167,10 @@ impl Declaration {
         self
     }
 
-    /// The same of a change of what its `id` names, which is read for the audit log, as it was, and then by the function.
+    /// The same where it is [`Foreseen::of_its_thing`].
     #[must_use]
     pub fn foresees_its_thing(self, ask: fn(Uuid) -> Foreseen) -> Self {
-        self.foresees(move |input| audit::id(input, "id").into_iter().flat_map(|id| [ask(id), ask(id)]).collect())
+        self.foresees(move |input| Foreseen::of_its_thing(input, ask).collect())
     }
 
     /// Runs within the caller's organization.

@@ -19,7 +19,7 @@ use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use crate::access::{Access, Permission, Revisions};
-use crate::audit::Audits;
+use crate::audit::{self, Audits};
 pub use crate::context::Touches;
 use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
@@ -219,6 +219,12 @@ impl Foreseen {
     #[must_use]
     pub fn new<const N: usize>(statement: &'static Statement, params: [Bound; N]) -> Self {
         Self { statement, params: params.into() }
+    }
+
+    /// What is asked of a change of the thing that an input names by its `id`: it is read for the audit log, as it was, and then by the
+    /// function.
+    pub fn of_its_thing(input: &Value, ask: fn(Uuid) -> Self) -> impl Iterator<Item = Self> {
+        audit::id(input, "id").into_iter().flat_map(move |id| [ask(id), ask(id)])
     }
 
     fn ask(self, organization: Uuid) -> Ask {

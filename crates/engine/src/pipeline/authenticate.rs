@@ -97,12 +97,22 @@ const KEYS: usize = 4_096;
 
 /// The API keys that came before, as they were in a state of their organization: nothing is done to one but in a write of that
 /// organization, which leaves it in another state.
-struct Keys(Cache<Shown, Arc<Identified>>);
+struct Keys(Cache<Shown, Remembered>);
+
+#[derive(Clone)]
+struct Remembered {
+    identified: Arc<Identified>,
+    /// Whether the organization was in another state when it was looked at last: it is likely to be once more, and who comes is
+    /// looked up without asking first.
+    is_restless: bool,
+}
 
 impl Keys {
     /// Who comes with these tokens.
     fn find(&self, tx: &mut Transaction<'_>, shown: Vec<Shown>, now: Timestamp) -> Result<HashMap<Shown, Arc<Identified>>> {
-        let mut found: HashMap<_, _> = shown.iter().filter_map(|token| Some((*token, self.0.get(token)?))).collect();
+        let before: HashMap<_, _> = shown.iter().filter_map(|token| Some((*token, self.0.get(token)?))).collect();
+        let settled = before.iter().filter(|(_, remembered)| !remembered.is_restless);
+        let mut found: HashMap<_, _> = settled.map(|(token, remembered)| (*token, remembered.identified.clone())).collect();
         if !found.is_empty() {
             let organizations: BTreeSet<Uuid> = found.values().map(|identified| identified.organization.id).collect();
             let states = access::revisions_of(tx, Vec::from_iter(organizations))?;
@@ -113,7 +123,9 @@ impl Keys {
             for (token, identified) in access::find_all(tx, &others, now)? {
                 let identified = Arc::new(identified);
                 if matches!(identified.access.credential, Credential::ApiKey(_)) {
-                    self.0.insert(token, identified.clone());
+                    let before = before.get(&token).map(|remembered| remembered.identified.revisions);
+                    let is_restless = before.is_some_and(|before| before != identified.revisions);
+                    self.0.insert(token, Remembered { identified: identified.clone(), is_restless });
                 }
                 found.insert(token, identified);
             }

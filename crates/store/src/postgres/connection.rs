@@ -21,6 +21,7 @@ use super::pool::Pool;
 use super::pooler::Pooling;
 use super::statements::{Known, Statements};
 use crate::error::{Error, Result};
+use crate::several::AT_ONCE;
 use crate::statement::{Ask, Statement};
 use crate::value::{Columns, Row, Value};
 
@@ -72,7 +73,9 @@ enum Step<'q> {
     /// Statements without parameters or rows.
     Say(&'static str),
     Rows(&'static Statement, Cow<'q, [Value]>),
-    Change(&'static Statement, Cow<'q, [Value]>),
+    Change(&'static Statement, &'q [Value]),
+    /// Changes of which nobody asks how many rows they touch, as one statement.
+    Changes(Vec<(&'static Statement, Vec<Value>)>),
     /// Tells the rows that it touches, if the statement does, or else how many.
     Many(&'static Statement, &'q [Vec<Value>]),
 }
@@ -368,6 +371,11 @@ impl Connection {
             Step::Say(sql) => Ready::Say(sql),
             Step::Rows(statement, params) => Ready::Rows(self.known(statement)?, borrowed(params)),
             Step::Change(statement, params) => Ready::Change(self.known(statement)?, borrowed(params)),
+            Step::Changes(changes) => {
+                let params = changes.iter().flat_map(|(_, params)| borrowed(params)).collect();
+                let known = if let [(statement, _)] = changes[..] { self.known(statement)? } else { self.known_for_several(changes)? };
+                Ready::Change(known, params)
+            }
             Step::Many(statement, rows) => {
                 let known = self.known_for_many(statement)?.ok_or(Failure::Lost)?;
                 let columns = known.params().len();
@@ -390,6 +398,12 @@ impl Connection {
     fn known_for_many(&mut self, statement: &'static Statement) -> Result<Option<Known>, Failure> {
         let limit = self.answer_limit();
         self.statements.get_for_many(&mut self.link, limit, statement)
+    }
+
+    fn known_for_several(&mut self, changes: &[(&'static Statement, Vec<Value>)]) -> Result<Known, Failure> {
+        let limit = self.answer_limit();
+        let statements: Vec<_> = changes.iter().map(|(statement, params)| (*statement, params.len())).collect();
+        self.statements.get_for_several(&mut self.link, limit, &statements)
     }
 
     pub(crate) fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
@@ -428,7 +442,7 @@ impl Connection {
     }
 
     pub(crate) fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
-        let told = self.exchange(vec![Step::Change(statement, Cow::Borrowed(params))])?;
+        let told = self.exchange(vec![Step::Change(statement, params)])?;
         Ok(told.into_iter().map(Told::touched).sum())
     }
 
@@ -436,7 +450,12 @@ impl Connection {
     pub(crate) fn execute_along(&mut self, statement: &'static Statement, params: Vec<Value>) -> Result<()> {
         self.assert_awaited()?;
         self.forget_foreseen();
-        self.waiting.push(Step::Change(statement, Cow::Owned(params)));
+        // There the parts of a statement may have to be on one server, and planned for it.
+        let is_spread = self.is_spread();
+        match self.waiting.last_mut() {
+            Some(Step::Changes(changes)) if !is_spread && goes_with(changes, statement) => changes.push((statement, params)),
+            _ => self.waiting.push(Step::Changes(vec![(statement, params)])),
+        }
         Ok(())
     }
 
@@ -526,6 +545,12 @@ impl Told {
     fn touched(self) -> u64 {
         if let Self::Touched(count) = self { count } else { 0 }
     }
+}
+
+/// Whether a change may be one statement with others: each writes a table of its own, and reads none.
+fn goes_with(others: &[(&'static Statement, Vec<Value>)], statement: &'static Statement) -> bool {
+    let is_another = |target| others.iter().all(|(other, _)| other.target().is_some_and(|other| other != target));
+    others.len() < AT_ONCE && statement.target().is_some_and(is_another)
 }
 
 fn borrowed(params: &[Value]) -> Vec<&(dyn ToSql + Sync)> {

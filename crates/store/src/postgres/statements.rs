@@ -12,6 +12,7 @@ use tokio_postgres::types::{ToSql, Type};
 use super::link::{Failure, Link};
 use super::pooler::Pooling;
 use crate::many;
+use crate::several::of_several;
 use crate::statement::Statement;
 
 /// A statement that can be run.
@@ -54,9 +55,19 @@ impl Known {
     }
 }
 
-/// Which statement: its address, because they are statics, and a text as key would be hashed at every use; and whether it is the
-/// one for many rows.
-type Key = (usize, bool);
+/// Which statement: by its address, because they are statics, and a text as key would be hashed at every use.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    One(usize),
+    /// The one for many rows.
+    Many(usize),
+    /// Several as one.
+    Several(Box<[usize]>),
+}
+
+fn address(statement: &'static Statement) -> usize {
+    std::ptr::from_ref(statement) as usize
+}
 
 /// What the process knows of statements that no connection keeps.
 #[derive(Default)]
@@ -77,7 +88,7 @@ impl Statements {
 
     /// A statement, which is asked about on this connection if that has not been done.
     pub(super) fn get(&mut self, link: &mut Link, limit: Duration, statement: &'static Statement) -> Result<Known, Failure> {
-        let key = (std::ptr::from_ref(statement) as usize, false);
+        let key = Key::One(address(statement));
         match self.known.get(&key) {
             Some(known) => Ok(known.clone()),
             None => self.learn(link, limit, key, statement.postgres()),
@@ -91,7 +102,7 @@ impl Statements {
         limit: Duration,
         statement: &'static Statement,
     ) -> Result<Option<Known>, Failure> {
-        let key = (std::ptr::from_ref(statement) as usize, true);
+        let key = Key::Many(address(statement));
         if let Some(known) = self.known.get(&key) {
             return Ok(Some(known.clone()));
         }
@@ -101,11 +112,25 @@ impl Statements {
         self.learn(link, limit, key, &text).map(Some)
     }
 
+    /// The same for several as one, each with how many parameters it has.
+    pub(super) fn get_for_several(
+        &mut self,
+        link: &mut Link,
+        limit: Duration,
+        statements: &[(&'static Statement, usize)],
+    ) -> Result<Known, Failure> {
+        let key = Key::Several(statements.iter().map(|(statement, _)| address(statement)).collect());
+        match self.known.get(&key) {
+            Some(known) => Ok(known.clone()),
+            None => self.learn(link, limit, key, &of_several(statements.iter().map(|(statement, params)| (statement.postgres(), *params)))),
+        }
+    }
+
     fn learn(&mut self, link: &mut Link, limit: Duration, key: Key, text: &str) -> Result<Known, Failure> {
         let until = Instant::now() + limit;
         let known = match &self.catalogue {
             None => Known::Prepared(link.ask(until, async |client| client.prepare(text).await)?),
-            Some(catalogue) => Known::Typed(catalogue.typed(link, until, key, text)?),
+            Some(catalogue) => Known::Typed(catalogue.typed(link, until, &key, text)?),
         };
         self.known.insert(key, known.clone());
         Ok(known)
@@ -113,13 +138,13 @@ impl Statements {
 }
 
 impl Catalogue {
-    fn typed(&self, link: &mut Link, until: Instant, key: Key, text: &str) -> Result<Arc<Typed>, Failure> {
+    fn typed(&self, link: &mut Link, until: Instant, key: &Key, text: &str) -> Result<Arc<Typed>, Failure> {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(typed) = kept().get(&key) {
+        if let Some(typed) = kept().get(key) {
             return Ok(typed.clone());
         }
         let typed = Arc::new(Typed { text: text.to_owned(), types: types_of(link, until, text)? });
-        kept().insert(key, typed.clone());
+        kept().insert(key.clone(), typed.clone());
         Ok(typed)
     }
 }

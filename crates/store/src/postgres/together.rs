@@ -20,7 +20,7 @@ use crate::{Handle, Share, Transaction, WAIT_LIMIT, WORK_LIMIT};
 /// would have to look up for everybody else from then on.
 const TOGETHER: usize = 64;
 /// How long a transaction takes more operations. What comes in the meantime is for the next one.
-const TOGETHER_TIME: Duration = Duration::from_millis(5);
+const TOGETHER_TIME: Duration = Duration::from_millis(10);
 
 /// The first of them has the transaction to itself.
 const FOLLOW: &str = "savepoint operation";
