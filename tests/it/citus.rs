@@ -221,8 +221,20 @@ fn some(of: &str) -> &'static str {
 /// Crashes of the coordinator while organizations are written to: three. `VESTIBULE_CITUS_CRASHES` makes it more.
 #[tokio::test(flavor = "multi_thread")]
 async fn crashes_of_the_coordinator_part_nothing() {
-    const WRITERS: usize = 8;
     let crashes = std::env::var("VESTIBULE_CITUS_CRASHES").map_or(3, |count| count.parse().unwrap());
+    part_nothing("coordinator", vec![0; crashes]).await;
+}
+
+/// The same of the workers, in turns: what an organization has is on one of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn crashes_of_workers_part_nothing() {
+    let crashes = std::env::var("VESTIBULE_CITUS_CRASHES").map_or(2, |count| count.parse().unwrap());
+    part_nothing("workers", (0..crashes).map(|crash| 1 + crash % 2).collect()).await;
+}
+
+/// Has organizations written to while these servers crash one after another.
+async fn part_nothing(which: &str, crashes: Vec<usize>) {
+    const WRITERS: usize = 8;
     let Some(servers) = tokio::task::spawn_blocking(Servers::start).await.unwrap() else { return };
     let servers = Arc::new(servers);
     let made = servers.clone();
@@ -264,10 +276,10 @@ async fn crashes_of_the_coordinator_part_nothing() {
             made
         });
     }
-    for crash in 0..crashes {
-        tokio::time::sleep(Duration::from_millis(900 + 137 * (crash % 5))).await;
+    for (moment, server) in (0_u64..5).cycle().zip(crashes.iter().copied()) {
+        tokio::time::sleep(Duration::from_millis(900 + 137 * moment)).await;
         let servers = servers.clone();
-        tokio::task::spawn_blocking(move || servers.crash(0)).await.unwrap();
+        tokio::task::spawn_blocking(move || servers.crash(server)).await.unwrap();
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     is_over.store(true, Ordering::Relaxed);
@@ -282,7 +294,7 @@ async fn crashes_of_the_coordinator_part_nothing() {
         (count("select count(*) from manual"), count(unrecorded), count(undone))
     });
     let (manuals, unrecorded, undone) = counted.await.unwrap();
-    eprintln!("{crashes} crashes of the coordinator: {} manuals acknowledged, {manuals} there", made.len());
+    eprintln!("{} crashes of the {which}: {} manuals acknowledged, {manuals} there", crashes.len(), made.len());
     assert_eq!((unrecorded, undone), (0, 0), "a manual and the record of its key are one");
     assert_eq!(usize::try_from(manuals).unwrap(), made.len(), "each that was acknowledged, once, and no other");
 }

@@ -150,6 +150,8 @@ on_both! {
         })); async move { api.post("/precheck-steps", body).await } };
         assert_grows("create", (2, effort(&app, made(2, 2)).await), (800, effort(&app, made(40, 40)).await));
         let step = create(&api, "additional_questions", json!({})).await;
+        // So that there is something to replace both times.
+        change(&api, &step, json!({ "questions": questions(&texts, 1, 1) })).await.data();
         let few = json!({ "questions": questions(&texts, 2, 2) });
         let many = json!({ "questions": questions(&texts, 40, 40) });
         assert_grows("update", (2, effort(&app, change(&api, &step, few)).await), (800, effort(&app, change(&api, &step, many)).await));
@@ -161,6 +163,8 @@ on_both! {
         let fees: Vec<Uuid> = (0..300).map(|_| new_id()).collect();
         org.sync(fees.iter().map(|id| json!({ "kind": "fee_product", "id": id, "data": { "name": "Fee" } })).collect()).await.data();
         let step = create(&api, "mandatory_fee", json!({})).await;
+        // So that there is something to replace both times.
+        change(&api, &step, json!({ "feeProductIds": fees[3..4] })).await.data();
         let few = effort(&app, change(&api, &step, json!({ "feeProductIds": fees[..3] }))).await;
         assert_grows("fees", (3, few), (300, effort(&app, change(&api, &step, json!({ "feeProductIds": fees }))).await));
     }

@@ -17,13 +17,19 @@ use crate::support::node::Node;
 use crate::support::{Api, App, on_both, postgres};
 
 static INSERT: Statement = Statement::new("insert into thing (name) values (?1)");
+static INSERT_OTHER: Statement = Statement::new("insert into other (name) values (?1)");
 static COUNT: Statement = Statement::new("select count(*) from thing");
 static TRANSACTION: Statement = Statement::new("select pg_current_xact_id()::text::bigint");
 static END: Statement = Statement::new("select pg_terminate_backend(pg_backend_pid())");
 
 async fn store() -> Option<Store> {
     let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
-    let runner = || Migrations::runner(&[("V1__thing", "create table thing (name text not null unique)")]);
+    let runner = || {
+        Migrations::runner(&[(
+            "V1__thing",
+            "create table thing (name text not null unique); create table other (name text not null unique)",
+        )])
+    };
     let migrations = Migrations { sqlite: runner(), postgres: runner() };
     Some(tokio::task::spawn_blocking(move || Store::open(&url, &migrations)).await.unwrap().unwrap())
 }
@@ -114,6 +120,33 @@ async fn what_fails_is_undone_alone_among_those_that_share_its_commit() {
         good.await.unwrap().unwrap();
     }
     assert_eq!(count(&store).await, 2);
+}
+
+/// Rows that go into different tables as one statement, of which each may be the one that is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_different_tables_come_together_or_not_at_all() {
+    let Some(store) = store().await else { return };
+    let (go, held) = hold(&store).await;
+    let both = |thing: &'static str, other: &'static str| {
+        write(&store, 1, move |tx| {
+            tx.execute_along(&INSERT, vec![thing.into()])?;
+            tx.execute_along(&INSERT_OTHER, vec![other.into()])?;
+            tx.execute_along(&INSERT, vec![format!("{thing} again").into()])
+        })
+    };
+    let mut writes = Vec::new();
+    for (number, (thing, other)) in [("a", "a"), ("b", "a"), ("a", "b"), ("c", "c")].into_iter().enumerate() {
+        writes.push(both(thing, other));
+        queued(&store, number + 1).await;
+    }
+    drop(go);
+    held.await.unwrap().unwrap();
+    let mut is_done = Vec::new();
+    for write in writes {
+        is_done.push(write.await.unwrap().is_ok());
+    }
+    assert_eq!(is_done, [true, false, false, true]);
+    assert_eq!(count(&store).await, 4, "two each of the first and the last");
 }
 
 #[tokio::test(flavor = "multi_thread")]
