@@ -174,48 +174,57 @@ async fn what_was_never_committed_is_not_remembered() {
         }
     };
 
-    let ((begun, has_begun), (go, gate)) = (channel(), channel::<()>());
-    let holding = tokio::spawn({
-        let store = store.clone();
-        async move {
-            let work = move |_: &mut store::Transaction<'_>| {
-                begun.send(()).unwrap();
-                let _ = gate.recv();
-                std::thread::sleep(Duration::from_millis(6));
-                Ok::<_, store::Error>(())
-            };
-            store.write(work).await
+    for attempt in 0.. {
+        assert!(attempt < 20, "they never share a commit");
+        let ((begun, has_begun), (go, gate)) = (channel(), channel::<()>());
+        let holding = tokio::spawn({
+            let store = store.clone();
+            async move {
+                let work = move |_: &mut store::Transaction<'_>| {
+                    begun.send(()).unwrap();
+                    let _ = gate.recv();
+                    std::thread::sleep(Duration::from_millis(6));
+                    Ok::<_, store::Error>(())
+                };
+                store.write(work).await
+            }
+        });
+        tokio::task::spawn_blocking(move || has_begun.recv()).await.unwrap().unwrap();
+        let renamed = tokio::spawn({
+            let (api, path) = (house.api.clone(), format!("/portals/{}", house.portal));
+            async move { api.patch(&path, json!({ "data": { "name": "Never" } })).await }
+        });
+        queued(1).await;
+        let saved = tokio::spawn({
+            let request = app.http.put(format!("{}/guest/v1/stays/{}/steps/{step}", app.base, house.token));
+            async move { Answer::of(request.json(&json!({ "answers": { "isDone": true } }))).await }
+        });
+        queued(2).await;
+        let failed = tokio::spawn({
+            let store = store.clone();
+            async move {
+                // Of nobody who is known to take long: that would be in a commit by itself.
+                store
+                    .write_for(Some(Uuid::max()), store::WORK_LIMIT, |tx| {
+                        tx.execute(&DEFER, &[])?;
+                        tx.execute(&ORPHAN, &[Uuid::max().into()])
+                    })
+                    .await
+            }
+        });
+        queued(3).await;
+        drop(go);
+        holding.await.unwrap().unwrap();
+        assert!(failed.await.unwrap().is_err());
+        let (renamed, saved) = (renamed.await.unwrap(), saved.await.unwrap());
+        if renamed.status == 200 {
+            // On a machine that has other things to do the one before took as long as a commit is open, and the next failed without it.
+            house.update_portal(house.portal, json!({ "name": "Casa" })).await;
+            continue;
         }
-    });
-    tokio::task::spawn_blocking(move || has_begun.recv()).await.unwrap().unwrap();
-    let renamed = tokio::spawn({
-        let (api, path) = (house.api.clone(), format!("/portals/{}", house.portal));
-        async move { api.patch(&path, json!({ "data": { "name": "Never" } })).await }
-    });
-    queued(1).await;
-    let saved = tokio::spawn({
-        let request = app.http.put(format!("{}/guest/v1/stays/{}/steps/{step}", app.base, house.token));
-        async move { Answer::of(request.json(&json!({ "answers": { "isDone": true } }))).await }
-    });
-    queued(2).await;
-    let failed = tokio::spawn({
-        let store = store.clone();
-        async move {
-            // Of nobody who is known to take long: that would be in a commit by itself.
-            store
-                .write_for(Some(Uuid::max()), store::WORK_LIMIT, |tx| {
-                    tx.execute(&DEFER, &[])?;
-                    tx.execute(&ORPHAN, &[Uuid::max().into()])
-                })
-                .await
-        }
-    });
-    queued(3).await;
-    drop(go);
-    holding.await.unwrap().unwrap();
-    assert!(failed.await.unwrap().is_err());
-    let (renamed, saved) = (renamed.await.unwrap(), saved.await.unwrap());
-    assert!(renamed.status >= 500 && saved.status >= 500, "{} {}", renamed.status, saved.status);
+        assert!(renamed.status >= 500 && saved.status >= 500, "{} {}", renamed.status, saved.status);
+        break;
+    }
     assert_eq!(view().await, "Casa");
     house.update_portal(house.portal, json!({ "supportNotes": "Raises the revision." })).await;
     assert_eq!(view().await, "Casa");

@@ -122,6 +122,30 @@ async fn what_fails_is_undone_alone_among_those_that_share_its_commit() {
     assert_eq!(count(&store).await, 2);
 }
 
+/// However long writes of many come without a pause, as many wait for a connection as there are, and no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_a_connection_does_not_grow_with_what_has_been_done() {
+    const WRITERS: usize = 16;
+    let Some(store) = store().await else { return };
+    let size = store.load().size;
+    let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = alive();
+    let most = Arc::new(AtomicUsize::new(0));
+    let writers = (0..WRITERS).map(|writer| {
+        let (store, most) = (store.clone(), most.clone());
+        async move {
+            for number in 0..100 {
+                let whose = share(u128::try_from(writer).unwrap());
+                store.write_for(whose, WORK_LIMIT, move |tx| insert(tx, &format!("{writer} {number}"))).await.unwrap();
+                most.fetch_max(alive(), Ordering::Relaxed);
+            }
+        }
+    });
+    join_all(writers).await;
+    let most = most.load(Ordering::Relaxed) - before;
+    assert!(most <= WRITERS + 2 * size, "{most} tasks with {size} connections");
+}
+
 /// Rows that go into different tables as one statement, of which each may be the one that is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_of_different_tables_come_together_or_not_at_all() {

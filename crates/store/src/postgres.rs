@@ -68,6 +68,8 @@ struct Inner {
     /// Writes of shares, each of which has one transaction at a time: another would wait for its lock.
     writes: Queue<Write>,
     permits: Arc<Semaphore>,
+    /// Who waits for a connection for whatever write has a turn then.
+    serving: AtomicUsize,
     queued: AtomicUsize,
     size: usize,
     waits: AtomicU64,
@@ -91,6 +93,7 @@ impl Postgres {
             shares: Shares::new(for_work.div_ceil(2)),
             writes: Queue::new(1),
             permits: Arc::new(Semaphore::new(for_work)),
+            serving: AtomicUsize::default(),
             queued: AtomicUsize::default(),
             size,
             waits: AtomicU64::default(),
@@ -161,13 +164,21 @@ impl Postgres {
         job::answer(asked, limit, false, progress, receiver).await
     }
 
-    /// Gives the share whose turn it is a connection, once there is one.
+    /// Gives the share whose turn it is a connection, once there is one. Where as many as there are connections wait for that already,
+    /// one of them will.
     fn serve(&self) {
+        let waiting = &self.0.serving;
+        if waiting.fetch_add(1, Ordering::SeqCst) >= self.0.size {
+            waiting.fetch_sub(1, Ordering::SeqCst);
+            return;
+        }
         let postgres = self.clone();
         tokio::spawn(async move {
             let inner = &postgres.0;
-            let Ok(permit) = inner.permits.clone().acquire_owned().await else { return };
-            let Some(turn) = inner.writes.pop_within(Duration::MAX) else { return };
+            let permit = inner.permits.clone().acquire_owned().await;
+            // Before it takes one: who has added a turn and finds it waiting still counts on it.
+            inner.serving.fetch_sub(1, Ordering::SeqCst);
+            let (Ok(permit), Some(turn)) = (permit, inner.writes.pop_within(Duration::MAX)) else { return };
             let postgres = postgres.clone();
             tokio::task::spawn_blocking(move || postgres.commit(turn, permit));
         });
@@ -180,14 +191,14 @@ impl Postgres {
         while let Some((share, first)) = turn.take() {
             inner.note_wait(first.asked());
             let settled = commit_together(&inner.pool, first, Turn { queue: Some(&inner.writes), share });
-            let is_next = inner.writes.done(share, settled.took);
+            inner.writes.done(share, settled.took);
             if inner.queued.load(Ordering::Relaxed) == 0 {
                 turn = inner.writes.pop_within(Duration::MAX);
             }
             if turn.is_none() {
                 // Before the answers: whoever has one may count on the connection being free again.
                 permit = None;
-                if is_next {
+                if inner.writes.has_turn() {
                     // In line with whoever else waits for a connection.
                     self.serve();
                 }

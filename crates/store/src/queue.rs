@@ -107,6 +107,11 @@ impl<W> Queue<W> {
         if state.shares.get(share)?.last > time { None } else { state.take(self.most) }
     }
 
+    /// Whether some work might be taken.
+    pub(crate) fn has_turn(&self) -> bool {
+        !self.state().turns.is_empty()
+    }
+
     /// Whether work of a share is followed by such as is wanted.
     pub(crate) fn is_followed(&self, share: Share, is_wanted: impl FnOnce(&W) -> bool) -> bool {
         self.state().shares.get(&share).and_then(|held| held.waiting.front()).is_some_and(is_wanted)
