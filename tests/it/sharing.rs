@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use store::{Error, Gather, Migrations, Share, Statement, Store, Transaction, WORK_LIMIT};
+use store::{Error, Gather, Migrations, Options, Share, Statement, Store, Transaction, WORK_LIMIT};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -23,6 +23,10 @@ static TRANSACTION: Statement = Statement::new("select pg_current_xact_id()::tex
 static END: Statement = Statement::new("select pg_terminate_backend(pg_backend_pid())");
 
 async fn store() -> Option<Store> {
+    store_of(Options::default()).await
+}
+
+async fn store_of(options: Options) -> Option<Store> {
     let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
     let runner = || {
         Migrations::runner(&[(
@@ -31,7 +35,7 @@ async fn store() -> Option<Store> {
         )])
     };
     let migrations = Migrations { sqlite: runner(), postgres: runner() };
-    Some(tokio::task::spawn_blocking(move || Store::open(&url, &migrations)).await.unwrap().unwrap())
+    Some(tokio::task::spawn_blocking(move || Store::open_with(&url, &migrations, &options)).await.unwrap().unwrap())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what the store takes")]
@@ -126,7 +130,7 @@ async fn what_fails_is_undone_alone_among_those_that_share_its_commit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_waits_for_a_connection_does_not_grow_with_what_has_been_done() {
     const WRITERS: usize = 16;
-    let Some(store) = store().await else { return };
+    let Some(store) = store_of(Options { connections: Some(2), ..Options::default() }).await else { return };
     let size = store.load().size;
     let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let before = alive();
