@@ -229,3 +229,55 @@ async fn what_was_never_committed_is_not_remembered() {
     house.update_portal(house.portal, json!({ "supportNotes": "Raises the revision." })).await;
     assert_eq!(view().await, "Casa");
 }
+
+/// What a rehearsal has read may be what others in its commit have written: who hears of it counts on that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rehearsal_fails_with_the_commit_that_it_has_read() {
+    let app = App::on_sqlite(&[]).await;
+    let store = app.server.service.store.clone();
+    let queued = async |count| {
+        while store.load().queued < count {
+            tokio::task::yield_now().await;
+        }
+    };
+    for attempt in 0.. {
+        assert!(attempt < 20, "it succeeds whatever becomes of the commit");
+        let ((begun, has_begun), (go, gate)) = (channel(), channel::<()>());
+        let held = store.clone();
+        let holding = tokio::spawn(async move {
+            let work = move |_: &mut store::Transaction<'_>| {
+                begun.send(()).unwrap();
+                let _ = gate.recv();
+                std::thread::sleep(Duration::from_millis(6));
+                Ok::<_, store::Error>(())
+            };
+            held.write(work).await
+        });
+        tokio::task::spawn_blocking(move || has_begun.recv()).await.unwrap().unwrap();
+        let of = store.clone();
+        let rehearsed = tokio::spawn(async move {
+            let work = |tx: &mut store::Transaction<'_>| {
+                tx.rehearse();
+                Ok::<_, store::Error>(())
+            };
+            of.write_for(Some(Uuid::max()), store::WORK_LIMIT, work).await
+        });
+        queued(1).await;
+        let of = store.clone();
+        let failed = tokio::spawn(async move {
+            let work = |tx: &mut store::Transaction<'_>| {
+                tx.execute(&DEFER, &[])?;
+                tx.execute(&ORPHAN, &[Uuid::max().into()])
+            };
+            of.write_for(Some(Uuid::max()), store::WORK_LIMIT, work).await
+        });
+        queued(2).await;
+        drop(go);
+        holding.await.unwrap().unwrap();
+        assert!(failed.await.unwrap().is_err());
+        // It may have had a commit of its own, on a machine that has other things to do.
+        if rehearsed.await.unwrap().is_err() {
+            break;
+        }
+    }
+}

@@ -236,13 +236,18 @@ async fn what_ends_its_connection_takes_those_that_share_it_and_no_others() {
     let (go, held) = hold(&store).await;
     let before = write(&store, 1, |tx| insert(tx, "before"));
     queued(&store, 1).await;
-    let ends = write(&store, 1, |tx| tx.rows(&END, &[]).map(drop));
+    let rehearsed = write(&store, 1, |tx| {
+        tx.rehearse();
+        tx.row(&COUNT, &[]).map(drop)
+    });
     queued(&store, 2).await;
-    let after = write(&store, 1, |tx| insert(tx, "after"));
+    let ends = write(&store, 1, |tx| tx.rows(&END, &[]).map(drop));
     queued(&store, 3).await;
+    let after = write(&store, 1, |tx| insert(tx, "after"));
+    queued(&store, 4).await;
     drop(go);
     held.await.unwrap().unwrap();
-    for lost in [before.await.unwrap(), ends.await.unwrap()] {
+    for lost in [before.await.unwrap(), rehearsed.await.unwrap(), ends.await.unwrap()] {
         assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
     }
     after.await.unwrap().unwrap();

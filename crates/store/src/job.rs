@@ -91,8 +91,11 @@ pub(crate) fn guarded<T, E>(work: impl Work<T, E>, transaction: &mut Transaction
 pub(crate) enum Ran {
     /// Its caller had gone: nothing was done.
     Skipped,
-    /// It failed, or was a rehearsal, and is to be undone; its caller hears so by this.
+    /// It failed, and is to be undone; its caller hears so by this.
     Failed(Box<dyn FnOnce() + Send>),
+    /// It was a rehearsal, and is to be undone. What it has read may be of the others, so its caller hears once the commit's outcome is known,
+    /// too.
+    Rehearsed(Box<dyn FnOnce(Result<()>) + Send>),
     /// It succeeded; its caller hears so, or why not, once the commit's outcome is known.
     Done(Box<dyn FnOnce(Result<()>) + Send>),
 }
@@ -111,8 +114,9 @@ pub(crate) fn run<T: Send + 'static, E: WorkError>(
     let is_rehearsal = transaction.is_rehearsal;
     let outcome = outcome.map(|outcome| outcome.and_then(|value| is_sound(&mut transaction).map(|()| value).map_err(E::from)));
     match outcome {
-        Ok(Ok(value)) if !is_rehearsal => {
-            Ran::Done(Box::new(move |committed| drop(sender.send(Ok(committed.map(|()| value).map_err(E::from))))))
+        Ok(Ok(value)) => {
+            let answer = Box::new(move |committed: Result<()>| drop(sender.send(Ok(committed.map(|()| value).map_err(E::from)))));
+            if is_rehearsal { Ran::Rehearsed(answer) } else { Ran::Done(answer) }
         }
         // A caller that has gone needs no answer.
         undone => Ran::Failed(Box::new(move || drop(sender.send(undone)))),

@@ -332,7 +332,7 @@ fn in_savepoint(connection: &Connection, write: Write, done: &mut Vec<Box<dyn Fn
     let ran = write(connection);
     if connection.is_autocommit() {
         // A full disk or an I/O error rolls back everything at once, savepoints included.
-        if let Ran::Done(answer) = ran {
+        if let Ran::Done(answer) | Ran::Rehearsed(answer) = ran {
             done.push(answer);
         }
         return Err(Error::Unavailable("the batch was rolled back".into()));
@@ -340,6 +340,11 @@ fn in_savepoint(connection: &Connection, write: Write, done: &mut Vec<Box<dyn Fn
     match ran {
         Ran::Done(answer) => {
             done.push(answer);
+            control(connection, "release operation")
+        }
+        Ran::Rehearsed(answer) => {
+            done.push(answer);
+            control(connection, "rollback to operation")?;
             control(connection, "release operation")
         }
         Ran::Failed(tell) => {

@@ -104,7 +104,9 @@ struct Batch {
     connection: Connection,
     /// What has succeeded, and waits for the commit.
     done: Vec<Box<dyn FnOnce(Result<()>) + Send>>,
-    /// Whether that has taken the lock of the share.
+    /// What has succeeded as a rehearsal, and is undone: it may have read what the commit is to make so.
+    rehearsed: Vec<Box<dyn FnOnce(Result<()>) + Send>>,
+    /// Whether what has succeeded has taken the lock of the share.
     is_held: bool,
     /// What is to be told of what has failed.
     failed: Vec<Box<dyn FnOnce() + Send>>,
@@ -121,7 +123,7 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
             return Settled { tells, took: begun.elapsed() };
         }
     };
-    let mut batch = Batch { connection, done: Vec::new(), is_held: false, failed: Vec::new() };
+    let mut batch = Batch { connection, done: Vec::new(), rehearsed: Vec::new(), is_held: false, failed: Vec::new() };
     let opening = batch.connection.pooling.begin();
     batch.connection.ready(Some(opening), false, heard_until, first.until);
     let (mut attempts, mut before, mut next) = (0, Duration::ZERO, Some(first));
@@ -144,13 +146,13 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
         }
     }
     let (is_outside, outcome) = batch.end(outcome);
-    let Batch { connection, done, failed: mut tells, .. } = batch;
+    let Batch { connection, done, rehearsed, failed: mut tells, .. } = batch;
     pool.take_back(connection, is_outside);
     let told = |answer: Box<dyn FnOnce(Result<()>) + Send>| {
         let outcome = outcome.clone();
         Box::new(move || answer(outcome)) as Box<dyn FnOnce() + Send>
     };
-    tells.extend(done.into_iter().map(told));
+    tells.extend(done.into_iter().chain(rehearsed).map(told));
     Settled { tells, took }
 }
 
@@ -183,6 +185,10 @@ impl Batch {
             Ran::Skipped => Ok(()),
             Ran::Failed(tell) => {
                 self.failed.push(tell);
+                self.undo(place, goes_on)
+            }
+            Ran::Rehearsed(answer) => {
+                self.rehearsed.push(answer);
                 self.undo(place, goes_on)
             }
             Ran::Done(answer) if goes_on || !self.done.is_empty() => {
