@@ -218,22 +218,34 @@ fn some(of: &str) -> &'static str {
     }
 }
 
+/// What befalls a server.
+type Trouble = fn(&Servers, usize);
+
 /// Crashes of the coordinator while organizations are written to: three. `VESTIBULE_CITUS_CRASHES` makes it more.
 #[tokio::test(flavor = "multi_thread")]
 async fn crashes_of_the_coordinator_part_nothing() {
     let crashes = std::env::var("VESTIBULE_CITUS_CRASHES").map_or(3, |count| count.parse().unwrap());
-    part_nothing("coordinator", vec![0; crashes]).await;
+    part_nothing("crashes of the coordinator", Servers::crash, &vec![0; crashes], Duration::from_millis(1100)).await;
 }
 
 /// The same of the workers, in turns: what an organization has is on one of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn crashes_of_workers_part_nothing() {
     let crashes = std::env::var("VESTIBULE_CITUS_CRASHES").map_or(2, |count| count.parse().unwrap());
-    part_nothing("workers", (0..crashes).map(|crash| 1 + crash % 2).collect()).await;
+    let workers: Vec<usize> = (0..crashes).map(|crash| 1 + crash % 2).collect();
+    part_nothing("crashes of workers", Servers::crash, &workers, Duration::from_millis(1100)).await;
 }
 
-/// Has organizations written to while these servers crash one after another.
-async fn part_nothing(which: &str, crashes: Vec<usize>) {
+/// Where a worker is lost in the midst of a transaction, or of its end, the coordinator speaks of an internal error: those who
+/// write hear that they may try again.
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_ways_to_workers_part_nothing() {
+    let workers: Vec<usize> = (0..60).map(|cut| 1 + cut % 2).collect();
+    part_nothing("cuts of the ways to workers", Servers::cut, &workers, Duration::from_millis(30)).await;
+}
+
+/// Has organizations written to while this befalls these servers one after another.
+async fn part_nothing(which: &str, trouble: Trouble, befallen: &[usize], apart: Duration) {
     const WRITERS: usize = 8;
     let Some(servers) = tokio::task::spawn_blocking(Servers::start).await.unwrap() else { return };
     let servers = Arc::new(servers);
@@ -250,7 +262,7 @@ async fn part_nothing(which: &str, crashes: Vec<usize>) {
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
         let (token, http, base) = (node.key().await, reqwest::Client::new(), node.base.clone());
-        let is_over = is_over.clone();
+        let (is_over, told) = (is_over.clone(), node.clone());
         writers.spawn(async move {
             let mut made = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
@@ -266,7 +278,7 @@ async fn part_nothing(which: &str, crashes: Vec<usize>) {
                         if status == 201 {
                             break body["data"]["id"].as_str().unwrap().to_owned();
                         }
-                        assert!([409, 503].contains(&status), "{status} {body}");
+                        assert!([409, 503].contains(&status), "{status} {body}: {}", told.lines("cause").concat());
                     }
                     assert!(began.elapsed() < PATIENCE, "no answer to {key}");
                     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -276,10 +288,10 @@ async fn part_nothing(which: &str, crashes: Vec<usize>) {
             made
         });
     }
-    for (moment, server) in (0_u64..5).cycle().zip(crashes.iter().copied()) {
-        tokio::time::sleep(Duration::from_millis(900 + 137 * moment)).await;
+    for (moment, server) in (0_u32..5).cycle().zip(befallen.iter().copied()) {
+        tokio::time::sleep(apart + apart * moment / 8).await;
         let servers = servers.clone();
-        tokio::task::spawn_blocking(move || servers.crash(server)).await.unwrap();
+        tokio::task::spawn_blocking(move || trouble(&servers, server)).await.unwrap();
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     is_over.store(true, Ordering::Relaxed);
@@ -294,7 +306,7 @@ async fn part_nothing(which: &str, crashes: Vec<usize>) {
         (count("select count(*) from manual"), count(unrecorded), count(undone))
     });
     let (manuals, unrecorded, undone) = counted.await.unwrap();
-    eprintln!("{} crashes of the {which}: {} manuals acknowledged, {manuals} there", crashes.len(), made.len());
+    eprintln!("{} {which}: {} manuals acknowledged, {manuals} there", befallen.len(), made.len());
     assert_eq!((unrecorded, undone), (0, 0), "a manual and the record of its key are one");
     assert_eq!(usize::try_from(manuals).unwrap(), made.len(), "each that was acknowledged, once, and no other");
 }

@@ -70,6 +70,28 @@ async fn a_locked_organization_is_unavailable_and_then_is_not() {
     assert_eq!(api.post("/portals", serde_json::json!({ "name": "Waits" })).await.status, 201);
 }
 
+/// A server that speaks of an error of its own, as Citus does of a worker that it has lost, may do the same work later. While it
+/// is asked nothing is done; at the commit that is not known.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_internal_error_of_the_server_passes() {
+    let Some(app) = App::on_postgres(&[]).await else { return };
+    let api = app.org().await.key().await;
+    let run = async |sql: &'static str| {
+        let url = app.database_url.clone();
+        let run = move || postgres::Client::connect(&url, postgres::NoTls).unwrap().batch_execute(sql).unwrap();
+        tokio::task::spawn_blocking(run).await.unwrap();
+    };
+    let post = async || api.post("/portals", serde_json::json!({ "name": "P" })).await;
+    run("create function fail() returns trigger language plpgsql as $$ begin raise 'lost' using errcode = 'XX000'; end $$").await;
+    run("create trigger fails before insert on portal for each row execute function fail()").await;
+    assert!(post().await.error(503)["details"]["key"].is_null());
+    run("drop trigger fails on portal").await;
+    run("create constraint trigger fails after insert on portal deferrable initially deferred for each row execute function fail()").await;
+    assert_eq!(post().await.error(503)["details"]["key"], "outcome_unknown");
+    run("drop trigger fails on portal").await;
+    assert_eq!(post().await.status, 201);
+}
+
 /// Every file that declares statements is in the list that the test above prepares.
 #[test]
 fn every_declaration_is_listed() {

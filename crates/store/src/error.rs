@@ -73,8 +73,9 @@ impl From<tokio_postgres::Error> for Error {
 }
 
 /// The classes and codes of what passes: connection trouble, a server that takes no writes, resources, operator intervention,
-/// system errors, and transactions that lost against others.
-const PASSING: [&str; 7] = ["08", "25006", "40", "53", "55P03", "57", "58"];
+/// system errors, transactions that lost against others, and errors of the server's own, which is what Citus says where a worker
+/// was lost in the midst of a transaction.
+const PASSING: [&str; 8] = ["08", "25006", "40", "53", "55P03", "57", "58", "XX000"];
 
 /// The driver says by `InvalidInput` that a message cannot be written or read.
 fn is_of_connection(error: &io::Error) -> bool {

@@ -65,6 +65,12 @@ impl Servers {
         self.up(server);
     }
 
+    /// Has a worker hang up on whoever is connected from another server.
+    pub fn cut(&self, worker: usize) {
+        let cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'citus%gpid=%'";
+        self.client(worker, "postgres").batch_execute(cut).unwrap();
+    }
+
     fn client(&self, server: usize, database: &str) -> Client {
         Client::connect(&format!("postgres://vestibule@127.0.0.1:{}/{database}", self.ports[server]), NoTls).unwrap()
     }

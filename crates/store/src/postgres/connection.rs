@@ -96,8 +96,14 @@ struct Stopped<E> {
 }
 
 impl Stopped<Failure> {
-    fn told(self) -> Stopped<Error> {
-        Stopped { at: self.at, why: self.why.into() }
+    fn told(self, steps: &[Step<'_>]) -> Stopped<Error> {
+        let is_of_commit = self.at.is_some_and(|at| matches!(steps[at], Step::Say(COMMIT)));
+        let why = match self.why.into() {
+            // Citus's coordinator, too, says this of a worker of which it has not heard whether it has committed.
+            Error::Unavailable(text) if is_of_commit => Error::Unknown(text),
+            why => why,
+        };
+        Stopped { at: self.at, why }
     }
 }
 
@@ -289,12 +295,14 @@ impl Connection {
             let answer = self.said(steps).map_err(|Stopped { at, why }| Stopped { at, why: self.pooling.judged(why) });
             let is_demoted = self.pooling.is_demoted(&self.link) || matches!(answer, Err(Stopped { why: Failure::Demoted, .. }));
             if !is_first || (self.is_heard && !is_demoted) {
-                return answer.map_err(Stopped::told);
+                return answer.map_err(|stopped| stopped.told(steps));
             }
             let cause = match answer {
                 // What was committed is not said again, nor what may have been.
-                answer if steps.iter().any(|step| matches!(step, Step::Say(COMMIT))) => return answer.map_err(Stopped::told),
-                Err(stopped) if !self.link.is_lost() && !matches!(stopped.why, Failure::Demoted) => return Err(stopped.told()),
+                answer if steps.iter().any(|step| matches!(step, Step::Say(COMMIT))) => {
+                    return answer.map_err(|stopped| stopped.told(steps));
+                }
+                Err(stopped) if !self.link.is_lost() && !matches!(stopped.why, Failure::Demoted) => return Err(stopped.told(steps)),
                 Err(stopped) if !is_demoted => stopped.why.to_string(),
                 _ => Failure::Demoted.to_string(),
             };
