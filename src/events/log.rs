@@ -228,8 +228,8 @@ fn ping(context: &mut Context<'_, '_>, input: OfSubscription) -> Result<WebhookD
     let now = Moment(context.now());
     let delivery = Delivery::new(Told::ping(), now);
     let id = outbox::put(context, input.id, store::Value::json(&delivery)?)?;
-    context.execute(&IS_PING, values![id])?;
-    context.execute(&DROP_PINGS, values![input.id, MOST_PINGS])?;
+    context.execute_along(&IS_PING, values![id])?;
+    context.execute_along(&DROP_PINGS, values![input.id, MOST_PINGS])?;
     Ok(WebhookDelivery {
         id,
         event: delivery.told.event,

@@ -346,7 +346,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Re
     let (id, now) = (context.new_id(), context.now());
     let stored = Stored { filters, secrets: Secrets::fresh(context.ids()) };
     let doc = store::Value::json(&stored)?;
-    context.execute(&INSERT, values![id, &key, event.as_ref(), &input.target_url.0, now, doc])?;
+    context.execute_along(&INSERT, values![id, &key, event.as_ref(), &input.target_url.0, now, doc])?;
     // Each was active once, so there are never many more than stay.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
         context.ring(DELETIONS);

@@ -58,7 +58,7 @@ pub(crate) fn set_all(context: &mut Context<'_, '_>, timers: &HashMap<Uuid, Time
 
 /// Ends devices' timers, where they have one.
 fn disarm(context: &mut Context<'_, '_>, devices: Vec<Uuid>) -> Result<()> {
-    context.execute(&DISARM, values![devices]).map(drop)
+    context.execute_along(&DISARM, values![devices])
 }
 
 /// An organization with a device that has been back at least since then, other than these.

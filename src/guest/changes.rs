@@ -141,7 +141,7 @@ pub(super) fn operations() -> Vec<Operation> {
 pub(crate) fn record(context: &mut Context<'_, '_>, kind: ChangeKind, reservation: Uuid, step: Option<Uuid>) -> Result<()> {
     let row = context.row(&NEXT, values![context.now()])?.ok_or_else(|| Error::internal("a cursor without a row"))?;
     let (cursor, occurred_at): (i64, Timestamp) = (row.get(0)?, row.get(1)?);
-    context.execute(&INSERT_CHANGE, values![cursor, kind.as_ref(), reservation, step, occurred_at]).map(drop)
+    context.execute_along(&INSERT_CHANGE, values![cursor, kind.as_ref(), reservation, step, occurred_at])
 }
 
 fn list(context: &mut Context<'_, '_>, input: ListGuestChanges) -> Result<GuestChanges> {

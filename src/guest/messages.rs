@@ -79,7 +79,7 @@ pub(super) fn send(context: &mut Context<'_, '_>, stay: &Stay, text: String, key
     }
     let (id, now) = (context.new_id(), context.now());
     let created_at = written.get::<Option<Timestamp>>(1)?.map_or(Moment(now), |latest| Moment(latest).advanced_to(now));
-    context.execute(&INSERT_MESSAGE, values![id, stay.id, text.as_str(), created_at, key])?;
+    context.execute_along(&INSERT_MESSAGE, values![id, stay.id, text.as_str(), created_at, key])?;
     Ok(Message { id, text, created_at })
 }
 
@@ -116,5 +116,5 @@ fn message(row: &Row) -> Result<Message> {
 
 /// Forgets the messages of deleted reservations.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute(&FORGET_MESSAGES, values![reservations]).map(drop)
+    context.execute_along(&FORGET_MESSAGES, values![reservations])
 }

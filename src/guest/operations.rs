@@ -295,7 +295,7 @@ fn read_messages(context: &mut Context<'_, '_>, _: ReadMessages) -> Result<Vec<M
 
 /// Closes the stays of deleted reservations, and forgets what their guests handed in.
 pub(super) fn forget_stays(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute(&DELETE_GUEST_LINKS, values![reservations])?;
+    context.execute_along(&DELETE_GUEST_LINKS, values![reservations])?;
     super::precheckin::forget(context, reservations)?;
     files::forget(context, reservations)?;
     messages::forget(context, reservations)

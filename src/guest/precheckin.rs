@@ -203,7 +203,7 @@ impl Precheckin {
         let at = Moment(context.now());
         let decision = self.submitted.take().map(|before| before.decision.superseded()).unwrap_or_default();
         let doc = store::Value::json(&decision)?;
-        context.execute(&SUBMIT, values![stay.id, status.as_ref(), at, stay.reservation.property_id, doc])?;
+        context.execute_along(&SUBMIT, values![stay.id, status.as_ref(), at, stay.reservation.property_id, doc])?;
         self.submitted = Some(Submitted { status, at, decision });
         for asked in &mut self.steps {
             asked.hold = Hold::Submitted;
@@ -261,7 +261,7 @@ impl Precheckin {
         let is_accepted = asked.step.step_type == StepType::Agreement && precheck::is_accepted(&answers);
         let acceptance = is_accepted.then(|| Acceptance::of(&asked.step, setup, now));
         let noted = acceptance.as_ref().map(store::Value::json).transpose()?.unwrap_or(store::Value::Null);
-        context.execute(&PUT_ANSWER, values![stay.id, step, now, store::Value::json(&answers)?, noted])?;
+        context.execute_along(&PUT_ANSWER, values![stay.id, step, now, store::Value::json(&answers)?, noted])?;
         precheck::mark_used(context, step)?;
         asked.given.saved = Some(Saved { answers, saved_at: now, acceptance });
         Ok(())
@@ -345,9 +345,9 @@ pub(super) fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Re
 
 /// Forgets what the guests of deleted reservations handed in.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute(&FORGET_ANSWERS, values![reservations])?;
+    context.execute_along(&FORGET_ANSWERS, values![reservations])?;
     progress::forget(context, reservations)?;
-    context.execute(&FORGET_SUBMISSION, values![reservations]).map(drop)
+    context.execute_along(&FORGET_SUBMISSION, values![reservations])
 }
 
 /// A step as the guest sees it.

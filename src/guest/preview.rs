@@ -226,8 +226,8 @@ fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview
     let preview = asked(context, input)?;
     let (id, token) = (context.new_id(), token_of(PREVIEW_PREFIX, context.organization.id, context.ids()));
     let expires_at = Moment(context.now().checked_add(GOOD_FOR).unwrap_or(Timestamp::MAX));
-    context.execute(&MAKE_ROOM, values![MOST, MOST - 1])?;
-    context.execute(&INSERT, values![id, store::Value::Bytes(hash(&token)), expires_at, store::Value::json(&preview)?])?;
+    context.execute_along(&MAKE_ROOM, values![MOST, MOST - 1])?;
+    context.execute_along(&INSERT, values![id, store::Value::Bytes(hash(&token)), expires_at, store::Value::json(&preview)?])?;
     Ok(PreviewLink { url: stay_url(context, &token), expires_at })
 }
 

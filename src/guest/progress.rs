@@ -130,11 +130,11 @@ fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress
         }
         None => Moment(now),
     };
-    context.execute(&PUT_PROGRESS, values![reservation_id, step_id, updated_at, store::Value::json(&progress)?])?;
+    context.execute_along(&PUT_PROGRESS, values![reservation_id, step_id, updated_at, store::Value::json(&progress)?])?;
     Ok(StepProgress { step_id, progress, updated_at })
 }
 
 /// Forgets what was said of the stays of deleted reservations.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute(&FORGET_PROGRESS, values![reservations]).map(drop)
+    context.execute_along(&FORGET_PROGRESS, values![reservations])
 }

@@ -446,14 +446,14 @@ fn decide(
 ) -> Result<PrecheckinSubmission> {
     let decision =
         Decision { decided_at: Some(Moment(context.now())), decided_by: context.access.name.as_deref().map(str::to_owned), ..decision };
-    context.execute(&DECIDE, values![stay.id, status.as_ref(), store::Value::json(&decision)?])?;
+    context.execute_along(&DECIDE, values![stay.id, status.as_ref(), store::Value::json(&decision)?])?;
     let submitted = submitted.map(|submitted| Submitted { status, decision, ..submitted });
     Ok(PrecheckinSubmission::of(stay, status, submitted))
 }
 
 /// Notes which properties some reservations name now.
 pub(super) fn follow(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute(&FOLLOW, values![reservations]).map(drop)
+    context.execute_along(&FOLLOW, values![reservations])
 }
 
 fn example() -> Value {

@@ -100,6 +100,6 @@ pub(super) fn put(context: &mut Context<'_, '_>, category: &Category) -> Result<
 
 /// Removes a category, and its title with it.
 pub(super) fn delete(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
-    context.execute(&DELETE_CATEGORY, values![category.id])?;
+    context.execute_along(&DELETE_CATEGORY, values![category.id])?;
     category.title_id.map_or(Ok(()), |id| translations::delete(context, id))
 }

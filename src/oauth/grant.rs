@@ -138,7 +138,7 @@ impl Grant {
         if context.execute(&EXCHANGE, values![self.id, now, after(now, LASTS)])? == 0 {
             return Ok(false);
         }
-        context.execute(&LIMIT_GRANTS, values![self.member_id, STEP, MOST_GRANTS])?;
+        context.execute_along(&LIMIT_GRANTS, values![self.member_id, STEP, MOST_GRANTS])?;
         self.connection().end_elsewhere(context)?;
         Ok(true)
     }
@@ -146,7 +146,7 @@ impl Grant {
     /// Notes that it is used, which lets it last.
     pub(super) fn note_use(&self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
-        context.execute(&NOTE_USE, values![self.id, now, after(now, LASTS)])?;
+        context.execute_along(&NOTE_USE, values![self.id, now, after(now, LASTS)])?;
         Ok(())
     }
 
@@ -155,14 +155,14 @@ impl Grant {
         let expires_at = Some(Moment(after(context.now(), TOKEN_LASTS)));
         let token = AccessToken { permissions: scopes.permissions().to_vec(), resource: self.allowed.resource, expires_at };
         let issued = self.connection().issue(context, Some(self.id), &token)?;
-        context.execute(&LIMIT_TOKENS, values![self.id, STEP, MOST_TOKENS])?;
+        context.execute_along(&LIMIT_TOKENS, values![self.id, STEP, MOST_TOKENS])?;
         Ok(issued.secret)
     }
 
     /// Ends it, with every token that came of it. Requests under way by one of them are looked at again.
     pub(super) fn end(&self, context: &mut Context<'_, '_>) -> Result<()> {
         context.touch_configuration();
-        context.execute(&END, values![self.id])?;
+        context.execute_along(&END, values![self.id])?;
         self.connection().note_end(context)
     }
 
@@ -176,8 +176,8 @@ pub(super) fn begin(context: &mut Context<'_, '_>, of: (Uuid, Uuid), allowed: &A
     let ((member, app), id, now) = (of, context.new_id(), context.now());
     let resource = allowed.resource.as_ref().map_or_else(String::new, |resource| resource.as_ref().to_owned());
     let doc = Value::json(allowed)?;
-    context.execute(&LIMIT_CODES, values![member, STEP, MOST_CODES - 1])?;
-    context.execute(&INSERT, values![id, member, app, resource, Value::Bytes(hash), now, until, doc])?;
+    context.execute_along(&LIMIT_CODES, values![member, STEP, MOST_CODES - 1])?;
+    context.execute_along(&INSERT, values![id, member, app, resource, Value::Bytes(hash), now, until, doc])?;
     Ok(())
 }
 

@@ -71,8 +71,8 @@ pub(super) fn pair(context: &mut Context<'_, '_>, grant: &Grant, scopes: &Scopes
     let access_token = grant.issue(context, scopes)?;
     let refresh_token = access::token_of(PREFIX, context.organization.id, context.ids());
     let (id, until) = (context.new_id(), after(context.now(), LASTS));
-    context.execute(&INSERT, values![Value::Bytes(access::hash(&refresh_token)), grant.id, id, until])?;
-    context.execute(&LIMIT, values![grant.id, STEP, MOST])?;
+    context.execute_along(&INSERT, values![Value::Bytes(access::hash(&refresh_token)), grant.id, id, until])?;
+    context.execute_along(&LIMIT, values![grant.id, STEP, MOST])?;
     let expires_in = TOKEN_LASTS.as_secs();
     Ok(Tokens { access_token, token_type: "Bearer", expires_in, refresh_token, scope: scopes.to_string() })
 }
@@ -124,7 +124,7 @@ pub(super) fn refresh(context: &mut Context<'_, '_>, shown: &Presented) -> Resul
     }
     let (hash, now) = (Value::Bytes(shown.hash.clone()), context.now());
     if context.execute(&REPLACE, values![hash.clone(), now])? > 0 {
-        context.execute(&SUPERSEDE, values![grant.id, hash, now])?;
+        context.execute_along(&SUPERSEDE, values![grant.id, hash, now])?;
     }
     grant.note_use(context)?;
     pair(context, &grant, &scopes).map(Ok)

@@ -95,7 +95,7 @@ fn end_token(context: &mut Context<'_, '_>, hash: Vec<u8>, app: Uuid, request_id
         return Ok(false);
     }
     context.touch_configuration();
-    context.execute(&END, values![Value::Bytes(hash)])?;
+    context.execute_along(&END, values![Value::Bytes(hash)])?;
     tell(context, (app, row.get(1)?), "access_token", request_id)?;
     Ok(true)
 }

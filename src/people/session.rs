@@ -218,8 +218,8 @@ pub(super) struct Entrance {
 pub(super) fn begin(context: &mut Context<'_, '_>, of: (Uuid, &Member), entrance: Entrance) -> Result<String> {
     let ((member, known), token) = (of, token_of(PREFIX, context.organization.id, context.ids()));
     let (id, now) = (context.new_id(), context.now());
-    context.execute(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
-    context.execute(&INSERT, values![id, member, Value::Bytes(hash(&token)), now])?;
+    context.execute_along(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
+    context.execute_along(&INSERT, values![id, member, Value::Bytes(hash(&token)), now])?;
     let target = Target::new("member", Some(member), Some(called(known).to_owned()));
     let changes = vec![Change::to("by", entrance.by.into())];
     let entry = Entry { actor: Actor::session(member), operation: "signIn", target, changes, request_id: entrance.request_id, at: now };

@@ -115,8 +115,8 @@ fn create(context: &mut Context<'_, '_>, input: CreateSignInLink) -> Result<Sign
 pub(super) fn mint(context: &mut Context<'_, '_>, member: Uuid, return_to: &str) -> Result<(String, Timestamp)> {
     let (id, token) = (context.new_id(), token_of(PREFIX, context.organization.id, context.ids()));
     let expires_at = context.now().checked_add(GOOD_FOR).unwrap_or(Timestamp::MAX);
-    context.execute(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
-    context.execute(&INSERT, values![id, member, Value::Bytes(hash(&token)), expires_at, return_to])?;
+    context.execute_along(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
+    context.execute_along(&INSERT, values![id, member, Value::Bytes(hash(&token)), expires_at, return_to])?;
     Ok((token, expires_at))
 }
 
@@ -172,7 +172,7 @@ pub(super) async fn redeem(
         }
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);
-        context.execute(&BURN, values![Value::Bytes(hash(&ticket))])?;
+        context.execute_along(&BURN, values![Value::Bytes(hash(&ticket))])?;
         let entrance = Entrance { by: "link", request_id };
         let session = session::begin(&mut context, (admission.member_id, &admission.member), entrance)?;
         Ok((session, admission))

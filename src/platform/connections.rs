@@ -119,15 +119,15 @@ impl Connection {
         let (hash, doc) = (Value::Bytes(access::hash(&secret)), Value::json(token)?);
         // What comes of a grant goes by itself; what the platform has made stays until it ends that.
         let goes_at = grant.and(token.expires_at).map(|expiry| expiry.0);
-        context.execute(&INSERT_TOKEN, values![id, self.member, self.app, hash, now, doc, grant, goes_at])?;
+        context.execute_along(&INSERT_TOKEN, values![id, self.member, self.app, hash, now, doc, grant, goes_at])?;
         Ok(Issued { id, secret })
     }
 
     /// Ends it in every other organization: a member authorizes an app for one at a time (spec: Webhook subscription, credential
     /// invalid).
     pub(crate) fn end_elsewhere(self, context: &mut Context<'_, '_>) -> Result<()> {
-        context.execute(&DELETE_TOKENS_ELSEWHERE, values![self.app, self.member])?;
-        context.execute(&DELETE_GRANTS_ELSEWHERE, values![self.app, self.member])?;
+        context.execute_along(&DELETE_TOKENS_ELSEWHERE, values![self.app, self.member])?;
+        context.execute_along(&DELETE_GRANTS_ELSEWHERE, values![self.app, self.member])?;
         disable_all_elsewhere(context, self.credential(), DisabledReason::CredentialInvalid)
     }
 
@@ -146,7 +146,7 @@ impl Connection {
     /// Notes that something of it has ended: an app that came by itself is forgotten some time after the last of that.
     pub(crate) fn note_end(self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
-        context.execute(&NOTE_END, values![self.app, now])?;
+        context.execute_along(&NOTE_END, values![self.app, now])?;
         Ok(())
     }
 }
@@ -160,8 +160,8 @@ pub(crate) struct Issued {
 
 /// Ends every connection of a member; their subscriptions are left to the caller.
 pub(super) fn end_all_of(context: &mut Context<'_, '_>, member: Uuid) -> Result<()> {
-    context.execute(&DELETE_TOKENS_OF_MEMBER, values![member])?;
-    context.execute(&DELETE_GRANTS_OF_MEMBER, values![member])?;
+    context.execute_along(&DELETE_TOKENS_OF_MEMBER, values![member])?;
+    context.execute_along(&DELETE_GRANTS_OF_MEMBER, values![member])?;
     Ok(())
 }
 

@@ -268,7 +268,7 @@ pub(super) fn make_key(
     let token = access::token_of("sk_", context.organization.id, context.ids());
     let key = ApiKey { name, permissions: each_once(permissions), expires_at: expires_at.map(|expiry| expiry.0) };
     let hash = store::Value::Bytes(access::hash(&token));
-    context.execute(&INSERT_KEY, values![id, hash, now, store::Value::json(&key)?])?;
+    context.execute_along(&INSERT_KEY, values![id, hash, now, store::Value::json(&key)?])?;
     Ok(ApiKeyView { id, key, created_at: Moment(now), token: Some(token) })
 }
 

@@ -100,7 +100,7 @@ fn steps(rows: &[Row]) -> Result<Vec<Step>> {
 
 /// Notes that a guest has saved an answer to a step, which locks its type.
 pub(crate) fn mark_used(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
-    context.execute(&USE_STEP, values![id]).map(drop)
+    context.execute_along(&USE_STEP, values![id])
 }
 
 /// Writes a step, what the list says of it, and which records and texts it names.

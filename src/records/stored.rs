@@ -212,17 +212,17 @@ pub(crate) fn replace_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid
 
 /// Removes records of a kind, what they name and who names them. The blocks are told by the caller.
 pub(crate) fn remove_all(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
-    context.execute(&DELETE_RECORDS, values![kind.as_ref(), ids])?;
+    context.execute_along(&DELETE_RECORDS, values![kind.as_ref(), ids])?;
     note_change(context, kind);
-    context.execute(&DELETE_LINKS, values![kind.as_ref(), ids])?;
-    context.execute(&DELETE_LINKS_TO, values![kind.as_ref(), ids]).map(drop)
+    context.execute_along(&DELETE_LINKS, values![kind.as_ref(), ids])?;
+    context.execute_along(&DELETE_LINKS_TO, values![kind.as_ref(), ids])
 }
 
 /// Removes a record and what it names; whether it was there.
 pub(crate) fn remove_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
     let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else { return Ok(false) };
     let place: Position = (row.get(3)?, id);
-    context.execute(&DELETE_RECORDS, values![kind.as_ref(), vec![id]])?;
+    context.execute_along(&DELETE_RECORDS, values![kind.as_ref(), vec![id]])?;
     note_change(context, kind);
     unlink_all(context, kind.as_ref(), vec![id])?;
     blocks::note(context, kind, Vec::new(), &[place])?;

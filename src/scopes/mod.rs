@@ -263,7 +263,7 @@ fn target_kind(row: &Row) -> Result<TargetKind> {
 
 /// Assigns a portal to properties themselves, taking them from the portals that had them.
 pub(crate) fn assign_portal(context: &mut Context<'_, '_>, portal: Uuid, properties: &[Uuid]) -> Result<()> {
-    context.execute(&CLEAR_PORTAL, values![properties])?;
+    context.execute_along(&CLEAR_PORTAL, values![properties])?;
     add(context, EntityType::PortalSettings, portal, TargetKind::Property, properties)
 }
 
@@ -279,13 +279,13 @@ pub(crate) fn add(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uu
 
 /// Takes an entity back from targets of a kind.
 pub(crate) fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: TargetKind, targets: &[Uuid]) -> Result<()> {
-    context.execute(&REMOVE, values![entity_type.as_ref(), id, kind.as_ref(), targets]).map(drop)
+    context.execute_along(&REMOVE, values![entity_type.as_ref(), id, kind.as_ref(), targets])
 }
 
 /// Takes back every assignment to records that are gone.
 fn forget_targets(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
     if matches!(kind, Kind::Property | Kind::PropertyGroup | Kind::Tag) {
-        context.execute(&FORGET, values![kind.as_ref(), ids])?;
+        context.execute_along(&FORGET, values![kind.as_ref(), ids])?;
     }
     Ok(())
 }

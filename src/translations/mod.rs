@@ -123,8 +123,12 @@ pub enum Others {
 /// Makes a translation with its first text. An English one is queued for the organization's other languages.
 pub(crate) fn create(context: &mut Context<'_, '_>, source: SourceTable, language: &str, text: &str) -> Result<Uuid> {
     let (id, now) = (context.new_id(), context.now());
-    context.execute(&INSERT, values![id, source.as_ref(), now])?;
-    put(context, id, language, text, Others::Renew)?;
+    context.execute_along(&INSERT, values![id, source.as_ref(), now])?;
+    context.execute_along(&PUT_ENTRY, values![id, language, text, false, now])?;
+    if language == ENGLISH {
+        let languages = to_translate(&context.organization.settings.languages, &[], Others::Renew);
+        queue::enqueue(context, id, &languages, false)?;
+    }
     Ok(id)
 }
 
@@ -161,15 +165,15 @@ fn write(
 ) -> Result<()> {
     let now = context.now();
     let updated_at = stored.map_or(Moment(now), |stored| stored.updated_at.advanced_to(now));
-    context.execute(&PUT_ENTRY, values![id, language, text, is_machine_translated, updated_at])?;
-    context.execute(&TOUCH, values![id, now]).map(drop)
+    context.execute_along(&PUT_ENTRY, values![id, language, text, is_machine_translated, updated_at])?;
+    context.execute_along(&TOUCH, values![id, now])
 }
 
 /// Takes back a text in one language.
 fn take_back(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
     let now = context.now();
-    context.execute(&DELETE_ENTRY, values![id, language])?;
-    context.execute(&TOUCH, values![id, now]).map(drop)
+    context.execute_along(&DELETE_ENTRY, values![id, language])?;
+    context.execute_along(&TOUCH, values![id, now])
 }
 
 /// The languages that an English text is translated into: the organization's and those it is in already, as far as `others`
@@ -213,7 +217,7 @@ pub(crate) fn are_others_machine_made(context: &mut Context<'_, '_>, id: Uuid) -
 
 /// Removes a translation with all of its texts.
 pub(crate) fn delete(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
-    context.execute(&DELETE, values![id]).map(drop)
+    context.execute_along(&DELETE, values![id])
 }
 
 /// The texts of several translations, each in the language asked for or the nearest there is.

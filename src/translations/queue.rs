@@ -112,7 +112,7 @@ pub(super) enum Settled {
 pub(super) fn enqueue(context: &mut Context<'_, '_>, id: Uuid, languages: &BTreeSet<String>, replaces_hand_written: bool) -> Result<()> {
     let (ticket, now) = (context.new_id(), context.now());
     for language in languages {
-        context.execute(&ENQUEUE, values![id, language, ticket, replaces_hand_written, now])?;
+        context.execute_along(&ENQUEUE, values![id, language, ticket, replaces_hand_written, now])?;
         context.ring(TO_TRANSLATE);
     }
     Ok(())
@@ -120,7 +120,7 @@ pub(super) fn enqueue(context: &mut Context<'_, '_>, id: Uuid, languages: &BTree
 
 /// Drops what is queued of a text for a language; a translation under way is not written.
 pub(super) fn cancel(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
-    context.execute(&DELETE, values![id, language]).map(drop)
+    context.execute_along(&DELETE, values![id, language])
 }
 
 /// Brings the queue in step with an organization's languages, which were `before` and are `after`: a new one is queued for
@@ -192,10 +192,10 @@ pub(super) fn settle(tx: &mut Transaction<'_>, service: &Service, claim: &Claim,
     let (english, stored) = (version(ENGLISH), version(language));
     if english.is_some_and(|english| english.text != claim.text) {
         // The text changed and its translations were to be left alone; this one is still wanted, of the text as it is.
-        context.execute(&RELEASE, values![translation, language])?;
+        context.execute_along(&RELEASE, values![translation, language])?;
         return Ok(Settled::Outdated);
     }
-    context.execute(&DELETE, values![translation, language])?;
+    context.execute_along(&DELETE, values![translation, language])?;
     if english.is_none() {
         return Ok(Settled::Outdated);
     }

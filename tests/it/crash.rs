@@ -320,10 +320,15 @@ async fn a_retry_comes_when_its_pause_is_over_though_nothing_else_happens() {
         let receiver = authority.receiver(Presents::Right, Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned())).await;
         let node = Node::start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
-        let begun = std::time::Instant::now();
-        client.reservations(&node.base, 1).await.unwrap();
-        until("five attempts are made", async || receiver.seen.count() == ALL_ATTEMPTS).await;
-        // Four pauses, of at most 50, 100, 200 and 400 ms. A dispatcher that only looked by itself would take a second each.
-        assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+        // Four pauses, of at most 50, 100, 200 and 400 ms. A dispatcher that only looked by itself would take a second each, whatever else
+        // the machine has to do.
+        let mut shortest = Duration::MAX;
+        for round in 1..=3 {
+            let begun = std::time::Instant::now();
+            client.reservations(&node.base, 1).await.unwrap();
+            until("five attempts are made", async || receiver.seen.count() == round * ALL_ATTEMPTS).await;
+            shortest = shortest.min(begun.elapsed());
+        }
+        assert!(shortest < Duration::from_secs(3), "{shortest:?}");
     }
 }

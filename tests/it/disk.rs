@@ -15,11 +15,13 @@ const DISK: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 static int is_there(const char *name) { const char *path = getenv(name); return path && access(path, F_OK) == 0; }
+static void note(const char *name) { const char *path = getenv(name); if (path) close(open(path, O_CREAT | O_WRONLY, 0600)); }
 static int ask(const char *name, int file) {
-    while (is_there("VESTIBULE_TEST_HANGS")) usleep(1000);
+    while (is_there("VESTIBULE_TEST_HANGS")) { note("VESTIBULE_TEST_WAITS"); usleep(1000); }
     if (is_there("VESTIBULE_TEST_FAILS")) { errno = EIO; return -1; }
     return ((int (*)(int))dlsym(RTLD_NEXT, name))(file);
 }
@@ -52,6 +54,7 @@ impl Disk {
             ("LD_PRELOAD", self.path("disk.so")),
             ("VESTIBULE_TEST_FAILS", self.path("fails")),
             ("VESTIBULE_TEST_HANGS", self.path("hangs")),
+            ("VESTIBULE_TEST_WAITS", self.path("waits")),
         ];
         Node::start_with(&self.database_url(), &[], &environment)
     }
@@ -105,7 +108,9 @@ async fn what_waits_behind_a_slow_disk_is_not_done_once_it_is_refused() {
         async move { create(&api, "In the commit").await }
     });
     // A commit of its own: what waits behind it is in the next one.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    while !disk.path("waits").exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     let waiting = tokio::spawn({
         let api = api.clone();
         async move { create(&api, "Behind it").await }

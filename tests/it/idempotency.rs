@@ -121,3 +121,46 @@ on_both! {
         api.post_with_key("/portals", "k", json!({ "name": "One" })).await.error(403);
     }
 }
+
+/// A write of the same organization at another node holds up neither an answer that is kept, nor who is told that there will be one.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_told_of_an_answer_waits_for_no_other_node() {
+    let Some(app) = App::on_postgres(&[]).await else { return };
+    let elsewhere = app.second_node(&[]).await;
+    let org = app.org().await;
+    let api = org.key().await;
+    let kept = json!({ "name": "Kept" });
+    api.post_with_key("/portals", "kept", kept.clone()).await.data();
+
+    let (url, id) = (app.database_url.clone(), org.id.to_string());
+    let (locked, release) = (tokio::sync::oneshot::channel(), std::sync::mpsc::channel::<()>());
+    let (waits, has_waited) = (std::sync::mpsc::channel::<()>(), tokio::sync::oneshot::channel());
+    let holder = tokio::task::spawn_blocking(move || {
+        let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+        let mut transaction = client.transaction().unwrap();
+        transaction.execute("select 1 from organization where id = $1::text::uuid for no key update", &[&id]).unwrap();
+        locked.0.send(()).unwrap();
+        waits.1.recv().unwrap();
+        let waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        while transaction.query(waiting, &[]).unwrap().is_empty() {
+            // What is read of it in a transaction is otherwise what it was.
+            transaction.execute("select pg_stat_clear_snapshot()", &[]).unwrap();
+        }
+        has_waited.0.send(()).unwrap();
+        release.1.recv().unwrap();
+    });
+    locked.1.await.unwrap();
+    let under_way = json!({ "name": "Under way" });
+    let first = tokio::spawn({
+        let (api, body) = (api.clone(), under_way.clone());
+        async move { api.post_with_key("/portals", "under way", body).await }
+    });
+    waits.0.send(()).unwrap();
+    has_waited.1.await.unwrap();
+    let again = elsewhere.api(api.token.as_deref().unwrap());
+    assert_eq!(again.post_with_key("/portals", "kept", kept).await.header("idempotency-replayed"), Some("true"));
+    again.post_with_key("/portals", "under way", under_way).await.error(409);
+    release.0.send(()).unwrap();
+    holder.await.unwrap();
+    first.await.unwrap().data();
+}

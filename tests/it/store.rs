@@ -63,7 +63,8 @@ async fn a_locked_organization_is_unavailable_and_then_is_not() {
     let error = answer.error(503);
     assert_eq!((&error["type"], &error["code"]), (&"service_unavailable".into(), &"SERVICE_UNAVAILABLE".into()));
     assert!(answer.header("retry-after").is_some());
-    assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
+    // Five seconds, and a half for a machine that has other things to do.
+    assert!(started.elapsed() < std::time::Duration::from_millis(5_500), "{:?}", started.elapsed());
     api.get("/portals").await.data();
     release.0.send(()).unwrap();
     holder.await.unwrap();

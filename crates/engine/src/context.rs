@@ -20,6 +20,12 @@ store::statements! {
     LOCK_ORGANIZATION = "update organization set revision = revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
     /// The same for a write that changes nothing configured.
     LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
+    /// LOCK_ORGANIZATION for who does not wait for another.
+    LOCK_IF_FREE = "update organization set revision = revision + ?2 where id = ?1 and erased_at is null
+        and exists (select 1 from organization o where o.id = ?1 for no key update skip locked) returning doc, revision";
+    /// LOCK_FOR_STREAM for who does not wait for another.
+    LOCK_FOR_STREAM_IF_FREE = "update organization set stream_revision = stream_revision + ?2 where id = ?1 and erased_at is null
+        and exists (select 1 from organization o where o.id = ?1 for no key update skip locked) returning doc, revision";
     /// Notes that something configured, or what that refers to, changed after all.
     RAISE_CONFIGURATION = "update organization set revision = revision + ?2 where id = ?1";
     /// An organization, for a read.
@@ -79,33 +85,48 @@ pub(crate) struct Lock {
     touches: Touches,
     /// By how much the revision is raised.
     step: i64,
+    /// Whether it is waited for only once it has been found taken.
+    is_tried_first: bool,
 }
 
 impl Lock {
     pub(crate) fn of(kit: &Kit, organization: Uuid, touches: Touches) -> Self {
-        Self { organization, touches, step: kit.ids.step() }
+        Self { organization, touches, step: kit.ids.step(), is_tried_first: false }
     }
 
-    /// How it is asked for.
-    fn statement(self) -> (&'static Statement, [Value; 2]) {
-        let statement = match self.touches {
-            Touches::Configuration => &LOCK_ORGANIZATION,
-            Touches::Stream => &LOCK_FOR_STREAM,
+    /// The same for a write that may turn out to be none: whoever is told something else waits for no other write. Where another has
+    /// it, it is asked for once more.
+    pub(crate) fn tried_first(self) -> Self {
+        Self { is_tried_first: true, ..self }
+    }
+
+    /// How it is asked for, where another is waited for and where not.
+    fn statement(self, waits: bool) -> (&'static Statement, [Value; 2]) {
+        let statement = match (self.touches, waits) {
+            (Touches::Configuration, true) => &LOCK_ORGANIZATION,
+            (Touches::Configuration, false) => &LOCK_IF_FREE,
+            (Touches::Stream, true) => &LOCK_FOR_STREAM,
+            (Touches::Stream, false) => &LOCK_FOR_STREAM_IF_FREE,
         };
         (statement, [self.organization.into(), self.step.into()])
     }
 
-    /// The same, to be foreseen.
+    /// What [`Lock::take`] asks first.
     pub(crate) fn ask(self) -> Ask {
-        let (statement, params) = self.statement();
+        let (statement, params) = self.statement(!self.is_tried_first);
         Ask::rows(statement, params)
     }
 
     /// Takes it: `None` where the organization is not there yet.
     pub(crate) fn take(self, tx: &mut Transaction<'_>) -> Result<Option<Locked>> {
-        let Self { organization, touches, step } = self;
-        let (statement, params) = self.statement();
-        let Some(row) = tx.row(statement, &params)? else { return Ok(None) };
+        let Self { organization, touches, step, is_tried_first } = self;
+        let mut ask = |waits| {
+            let (statement, params) = self.statement(waits);
+            tx.row(statement, &params)
+        };
+        let tried = if is_tried_first { ask(false)? } else { None };
+        let taken = if tried.is_none() { ask(true)? } else { tried };
+        let Some(row) = taken else { return Ok(None) };
         tx.hold();
         let store::Json(settings) = row.get(0)?;
         let revision: i64 = row.get(1)?;

@@ -47,7 +47,9 @@ pub async fn rebuild(service: &Arc<Service>) -> Result<()> {
             }
         }
         service.store.write(move |tx| tx.execute(&NOTE_VERSION, &values![summary.name, summary.version])).await?;
-        tracing::info!(summary = summary.name, version = summary.version, "summaries are written anew");
+        if !organization.is_nil() {
+            tracing::info!(summary = summary.name, version = summary.version, "summaries were written anew");
+        }
     }
     Ok(())
 }

@@ -74,6 +74,11 @@ impl Progress {
         self.0.compare_exchange(WAITING, STARTED, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
+    /// Whether its caller has gone before it began.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.0.load(Ordering::Acquire) == GIVEN_UP
+    }
+
     fn give_up(&self) -> bool {
         self.0.compare_exchange(WAITING, GIVEN_UP, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
@@ -91,14 +96,15 @@ pub(crate) fn guarded<T, E>(work: impl Work<T, E>, transaction: &mut Transaction
 pub(crate) enum Ran {
     /// Its caller had gone: nothing was done.
     Skipped,
-    /// It failed, and is to be undone; its caller hears so by this.
-    Failed(Box<dyn FnOnce() + Send>),
-    /// It was a rehearsal, and is to be undone. What it has read may be of the others, so its caller hears once the commit's outcome is known,
-    /// too.
-    Rehearsed(Box<dyn FnOnce(Result<()>) + Send>),
+    /// It failed, or was a rehearsal, and is to be undone. What it has read may be of those before it, so its caller hears of it once
+    /// their commit's outcome is known.
+    Undone(Told),
     /// It succeeded; its caller hears so, or why not, once the commit's outcome is known.
-    Done(Box<dyn FnOnce(Result<()>) + Send>),
+    Done(Told),
 }
+
+/// Tells a caller what has come of its operation, where the commit has come to this.
+pub(crate) type Told = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// Runs an operation that shares a commit. What it has done is held against `is_sound` before it counts.
 pub(crate) fn run<T: Send + 'static, E: WorkError>(
@@ -113,14 +119,13 @@ pub(crate) fn run<T: Send + 'static, E: WorkError>(
     }
     let is_rehearsal = transaction.is_rehearsal;
     let outcome = outcome.map(|outcome| outcome.and_then(|value| is_sound(&mut transaction).map(|()| value).map_err(E::from)));
-    match outcome {
-        Ok(Ok(value)) => {
-            let answer = Box::new(move |committed: Result<()>| drop(sender.send(Ok(committed.map(|()| value).map_err(E::from)))));
-            if is_rehearsal { Ran::Rehearsed(answer) } else { Ran::Done(answer) }
-        }
+    let is_done = matches!(outcome, Ok(Ok(_))) && !is_rehearsal;
+    let answer: Told = Box::new(move |committed| {
+        let outcome = outcome.map(|outcome| committed.map_err(E::from).and(outcome));
         // A caller that has gone needs no answer.
-        undone => Ran::Failed(Box::new(move || drop(sender.send(undone)))),
-    }
+        drop(sender.send(outcome));
+    });
+    if is_done { Ran::Done(answer) } else { Ran::Undone(answer) }
 }
 
 /// Where an answer goes.

@@ -229,18 +229,14 @@ impl Postgres {
     /// Leave to use a connection: one of its share's, and then one of all.
     async fn permits(&self, share: Share, asked: Instant) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)> {
         let (inner, until) = (&self.0, asked + WAIT_LIMIT);
-        inner.queued.fetch_add(1, Ordering::Relaxed);
-        let held = async {
-            let of_share = inner.shares.hold(share, until).await?;
-            match tokio::time::timeout_at(until, inner.permits.clone().acquire_owned()).await {
-                Ok(Ok(of_all)) => Ok((of_share, of_all)),
-                _ => Err(Error::Unavailable("every connection is in use".into())),
-            }
-        };
-        let held = held.await;
-        inner.queued.fetch_sub(1, Ordering::Relaxed);
+        let _queued = Counted::new(&inner.queued);
+        let of_share = inner.shares.hold(share, until).await?;
+        let of_all = tokio::time::timeout_at(until, inner.permits.clone().acquire_owned()).await;
         inner.note_wait(asked);
-        held
+        match of_all {
+            Ok(Ok(of_all)) => Ok((of_share, of_all)),
+            _ => Err(Error::Unavailable("every connection is in use".into())),
+        }
     }
 
     pub(crate) async fn refresh_statistics(&self) -> Result<()> {
@@ -294,6 +290,22 @@ fn bring_up(connector: &Connector, migrations: &refinery_core::Runner, options: 
         tracing::info!("there is a pooler before the database that works by transaction: statements are sent whole each time");
     }
     Ok((pooling, is_spread))
+}
+
+/// Counts one for as long as it is there, however its end comes about: who waits may go away.
+struct Counted<'c>(&'c AtomicUsize);
+
+impl<'c> Counted<'c> {
+    fn new(count: &'c AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Inner {

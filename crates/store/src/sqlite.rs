@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::cells::Cells;
 use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::job::{self, Answer, Progress, Ran, Work, WorkError};
+use crate::job::{self, Answer, Progress, Ran, Told, Work, WorkError};
 use crate::queue::Queue;
 use crate::statement::Statement;
 use crate::value::{Columns, Passing, PassingColumns, Row, Value};
@@ -285,12 +285,12 @@ fn commit_together(connection: &Connection, first: (Share, Write), queue: &Queue
         return;
     }
     let begun = Instant::now();
-    let (mut attempts, mut done) = (0, Vec::new());
+    let (mut attempts, mut told) = (0, Vec::new());
     let mut next = Some(first);
     let mut outcome = Ok(());
     let mut spent = Duration::ZERO;
     while let Some((share, write)) = next.take() {
-        outcome = in_savepoint(connection, write, &mut done);
+        outcome = in_savepoint(connection, write, &mut told);
         let before = std::mem::replace(&mut spent, begun.elapsed());
         queue.done(share, spent.saturating_sub(before));
         attempts += 1;
@@ -309,7 +309,7 @@ fn commit_together(connection: &Connection, first: (Share, Write), queue: &Queue
     if outcome.is_err() {
         overwrite(connection);
     }
-    for answer in done {
+    for answer in told {
         answer(outcome.clone());
     }
 }
@@ -327,28 +327,28 @@ fn overwrite(connection: &Connection) {
 }
 
 /// Runs one operation so that its failure undoes it alone. An error means that SQLite gave up the whole batch.
-fn in_savepoint(connection: &Connection, write: Write, done: &mut Vec<Box<dyn FnOnce(Result<()>) + Send>>) -> Result<()> {
+fn in_savepoint(connection: &Connection, write: Write, told: &mut Vec<Told>) -> Result<()> {
     control(connection, "savepoint operation")?;
     let ran = write(connection);
     if connection.is_autocommit() {
         // A full disk or an I/O error rolls back everything at once, savepoints included.
-        if let Ran::Done(answer) | Ran::Rehearsed(answer) = ran {
-            done.push(answer);
+        if let Ran::Done(answer) | Ran::Undone(answer) = ran {
+            told.push(answer);
         }
         return Err(Error::Unavailable("the batch was rolled back".into()));
     }
     match ran {
         Ran::Done(answer) => {
-            done.push(answer);
+            told.push(answer);
             control(connection, "release operation")
         }
-        Ran::Rehearsed(answer) => {
-            done.push(answer);
-            control(connection, "rollback to operation")?;
-            control(connection, "release operation")
-        }
-        Ran::Failed(tell) => {
-            tell();
+        Ran::Undone(answer) => {
+            if told.is_empty() {
+                // What it has read was committed.
+                answer(Ok(()));
+            } else {
+                told.push(answer);
+            }
             control(connection, "rollback to operation")?;
             control(connection, "release operation")
         }

@@ -1,7 +1,7 @@
 //! One SQL text for both databases.
 //!
 //! A statement is written with `?1 ?2 …` and, where a list is a parameter, `= any(?3)`. PostgreSQL gets `$1 $2 …`;
-//! SQLite gets `in rarray(?3)`. Row locks (`for update skip locked`, `for no key update`, `for key share`) are written
+//! SQLite gets `in rarray(?3)`. Row locks (`for update skip locked`, `for no key update`, `for key share`, …) are written
 //! as PostgreSQL has them, and the index that SQLite is to use (`indexed by …`) as SQLite has it.
 
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use crate::several;
 use crate::value::Value;
 
 /// How a query may lock the rows it finds.
-const ROW_LOCKS: [&str; 3] = ["for update skip locked", "for no key update", "for key share"];
+const ROW_LOCKS: [&str; 4] = ["for update skip locked", "for no key update skip locked", "for no key update", "for key share"];
 
 /// An SQL statement of the program. Made by [`crate::statements!`] only, so that a test can prepare every one.
 pub struct Statement {

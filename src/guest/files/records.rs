@@ -103,20 +103,20 @@ pub(crate) fn of_stay(context: &mut Context<'_, '_>, reservation: Uuid) -> Resul
 /// Notes a file of a step; `due` is when it is first looked at whether it has been kept for long enough.
 pub(super) fn insert(context: &mut Context<'_, '_>, reservation: Uuid, step: Uuid, file: &GuestFile, due: Timestamp) -> Result<()> {
     let doc = store::Value::json(&file.about)?;
-    context.execute(&INSERT_FILE, values![file.id, reservation, step, &file.key, file.created_at, due, doc]).map(drop)
+    context.execute_along(&INSERT_FILE, values![file.id, reservation, step, &file.key, file.created_at, due, doc])
 }
 
 /// Removes files, and their bytes after that.
 pub(super) fn remove(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()> {
-    context.execute(&NOTE_REMOVAL, values![ids.clone()])?;
-    context.execute(&REMOVE_FILES, values![ids])?;
+    context.execute_along(&NOTE_REMOVAL, values![ids.clone()])?;
+    context.execute_along(&REMOVE_FILES, values![ids])?;
     context.ring(REMOVALS);
     Ok(())
 }
 
 /// Removes the files of stays that are gone, and their bytes after that.
 pub(crate) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute(&NOTE_REMOVAL_OF_STAYS, values![reservations])?;
+    context.execute_along(&NOTE_REMOVAL_OF_STAYS, values![reservations])?;
     if context.execute(&REMOVE_FILES_OF_STAYS, values![reservations])? > 0 {
         context.ring(REMOVALS);
     }

@@ -13,7 +13,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Until it has been noted, beside requests, that so many sessions are used.
 async fn noted(app: &App, sessions: usize) {
     let wanted = app.clock.now();
-    for _ in 0..200 {
+    for _ in 0..800 {
         let used = app.query("select used_at from member_session", Vec::new(), |row| row.get::<jiff::Timestamp>(0)).await;
         if used.iter().filter(|used| **used == wanted).count() == sessions {
             return;

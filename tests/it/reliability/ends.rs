@@ -1,5 +1,7 @@
 //! SIGTERM under load: who was let in is answered whole.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -56,8 +58,9 @@ on_each! {
         }
         // And a stream of others, each on a connection of its own.
         let mut others: JoinSet<Vec<(String, String)>> = JoinSet::new();
+        let count = Arc::new(AtomicUsize::new(0));
         for sender in 0..16 {
-            let (address, token) = (address.clone(), token.clone());
+            let (address, token, count) = (address.clone(), token.clone(), count.clone());
             others.spawn(async move {
                 let mut heard = Vec::new();
                 for number in 0.. {
@@ -71,14 +74,22 @@ on_each! {
                     );
                     stream.write_all(request.as_bytes()).await.ok();
                     heard.push((name, rest(&mut stream).await));
+                    count.fetch_add(1, Ordering::Relaxed);
                 }
                 heard
             });
         }
-        tokio::time::sleep(Duration::from_millis(800)).await;
+        let soon = Instant::now() + Duration::from_secs(15);
+        while count.load(Ordering::Relaxed) < 50 {
+            assert!(Instant::now() < soon, "they are answered");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         server.signal("-TERM");
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        assert!(TcpStream::connect(&address).await.is_err(), "nobody is let in any more");
+        let soon = Instant::now() + Duration::from_secs(10);
+        while TcpStream::connect(&address).await.is_ok() {
+            assert!(Instant::now() < soon, "nobody is let in any more");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         assert!(server.child.try_wait().unwrap().is_none(), "it waits for those that have begun");
         for (stream, body) in &mut begun {
             stream.write_all(&body.as_bytes()[body.len() / 2..]).await.unwrap();
@@ -104,7 +115,7 @@ on_each! {
         }
         assert_eq!(manuals.len(), BEGUN + heard.len() - unanswered);
         // Those that the kernel had let in, and the server not yet: at most one a sender.
-        assert!(unanswered <= 16 && heard.len() > 50, "{unanswered} of {} without an answer", heard.len());
+        assert!(unanswered <= 16 && heard.len() >= 50, "{unanswered} of {} without an answer", heard.len());
         eprintln!("{} answered under load, {unanswered} never taken up", heard.len() - unanswered);
     }
 }

@@ -109,14 +109,23 @@ impl Load {
         self.samples.lock().unwrap().clone()
     }
 
+    /// Waits until so many requests succeeded.
+    async fn succeeds(&self, count: usize) {
+        self.has(Instant::now(), count, Duration::from_secs(30)).await;
+    }
+
     /// Waits until so many requests that were sent after a moment succeeded.
     async fn succeeds_again(&self, since: Instant, count: usize) {
+        self.has(since, count, Duration::from_secs(7)).await;
+    }
+
+    async fn has(&self, since: Instant, count: usize, patience: Duration) {
         let good = |sample: &Sample| sample.sent > since && matches!(sample.status, Some(200 | 201));
         while self.samples().into_iter().filter(good).count() < count {
-            assert!(since.elapsed() < Duration::from_secs(7), "it does not recover");
+            assert!(since.elapsed() < patience, "it does not recover");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        eprintln!("{count} requests have succeeded {:.1?} after the way was open again", since.elapsed());
+        eprintln!("{count} requests have succeeded {:.1?} after the way was open", since.elapsed());
     }
 
     /// Stops; what was acknowledged is there, once, and every request got an answer that says so, in time.
@@ -171,7 +180,7 @@ async fn is_survived(closed: Way, clients: usize) {
     let server = Process::start(&proxy.database_url);
     let client = Client::of(&server).await;
     let load = Load::start(&client, clients);
-    load.succeeds_again(Instant::now(), 50).await;
+    load.succeeds(50).await;
     proxy.way.send_replace(closed);
     let gone = Instant::now();
     // Longer, with what follows, than anybody is kept waiting.
@@ -202,7 +211,7 @@ async fn a_pooler_that_is_killed_loses_nothing() {
     let server = Process::start_with(&pooler.database_url, &environment);
     let client = Client::of(&server).await;
     let load = Load::start(&client, 40);
-    load.succeeds_again(Instant::now(), 200).await;
+    load.succeeds(200).await;
     pooler.kill();
     let gone = Instant::now();
     tokio::time::sleep(Duration::from_millis(3_500)).await;

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 use postgres::{Client, NoTls};
 use tempfile::TempDir;
 
 use super::left_out::leave_out;
-use super::postgres::{binaries, is_root, unprivileged};
+use super::postgres::{binaries, is_root, on_a_free_port, unprivileged};
 
 /// Shards of a table: enough that no worker has all, and few enough that a database is made in a second.
 const SHARDS: u32 = 4;
@@ -32,13 +33,12 @@ impl Servers {
         if is_root() {
             assert!(Command::new("chown").arg("postgres").arg(directory.path()).status().unwrap().success());
         }
-        let ports = [(); 3].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).map(|free| free.local_addr().unwrap().port());
-        let servers = Self { bin, directory, ports };
-        for server in 0..ports.len() {
+        let mut servers = Self { bin, directory, ports: [0; 3] };
+        for server in 0..servers.ports.len() {
             let data = servers.data(server);
-            servers
-                .run("initdb", &["-D", data.to_str().unwrap(), "-U", "vestibule", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
-            servers.up(server);
+            let settings = ["-D", data.to_str().unwrap(), "-U", "vestibule", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+            assert!(servers.run("initdb", &settings));
+            servers.ports[server] = on_a_free_port(|port| servers.starts(server, port));
         }
         stop_with_this_process(servers.directory.path());
         Some(servers)
@@ -61,8 +61,14 @@ impl Servers {
 
     /// Has a server fall and rise again.
     pub fn crash(&self, server: usize) {
-        self.run("pg_ctl", &["-D", self.data(server).to_str().unwrap(), "-m", "immediate", "-w", "stop"]);
-        self.up(server);
+        assert!(self.run("pg_ctl", &["-D", self.data(server).to_str().unwrap(), "-m", "immediate", "-w", "stop"]));
+        // Something else may have its port for a moment.
+        let mut attempts = 0;
+        while !self.starts(server, self.ports[server]) {
+            attempts += 1;
+            assert!(attempts < 20, "the server does not rise again");
+            std::thread::sleep(Duration::from_millis(500));
+        }
     }
 
     /// Has a worker hang up on whoever is connected from another server.
@@ -79,23 +85,21 @@ impl Servers {
         self.directory.path().join(format!("data{server}"))
     }
 
-    fn up(&self, server: usize) {
+    fn starts(&self, server: usize, port: u16) -> bool {
         let options = format!(
-            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=400 -c shared_buffers=64MB \
+            "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=400 -c shared_buffers=64MB \
              -c shared_preload_libraries=citus -c citus.node_conninfo=sslmode=disable -c citus.shard_count={SHARDS} \
-             -c max_prepared_transactions=400",
-            self.ports[server]
+             -c max_prepared_transactions=400"
         );
         let log = self.directory.path().join(format!("log{server}"));
-        self.run("pg_ctl", &["-D", self.data(server).to_str().unwrap(), "-w", "-o", &options, "-l", log.to_str().unwrap(), "start"]);
+        self.run("pg_ctl", &["-D", self.data(server).to_str().unwrap(), "-w", "-o", &options, "-l", log.to_str().unwrap(), "start"])
     }
 
-    fn run(&self, program: &str, arguments: &[&str]) {
+    fn run(&self, program: &str, arguments: &[&str]) -> bool {
         let mut command = unprivileged(&self.bin.join(program));
         // What a server asks another as is looked for in the home of its user.
         command.env("HOME", self.directory.path()).args(arguments).current_dir(self.directory.path());
-        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null()).status().unwrap();
-        assert!(status.success(), "{program} {arguments:?}");
+        command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null()).status().unwrap().success()
     }
 }
 

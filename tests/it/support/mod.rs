@@ -10,6 +10,7 @@ pub mod node;
 pub mod patroni;
 pub mod pgbouncer;
 pub mod postgres;
+pub mod queueing;
 pub mod raw_receiver;
 pub mod receiver;
 pub mod redis;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tempfile::TempDir;
 
@@ -27,7 +27,7 @@ pub fn fresh_database() -> Option<String> {
     }
     let cluster = found(CLUSTER.get_or_init(start).as_ref())?;
     // One at a time: databases are made by copying a template, which must be idle.
-    let mut number = NUMBER.lock().unwrap();
+    let mut number = NUMBER.lock().unwrap_or_else(PoisonError::into_inner);
     *number += 1;
     let name = format!("test_{number}");
     let mut client = postgres::Client::connect(&format!("{}/postgres", cluster.url), postgres::NoTls).unwrap();
@@ -40,7 +40,7 @@ pub fn fresh_cluster() -> Option<String> {
     static CLUSTERS: Mutex<Vec<Cluster>> = Mutex::new(Vec::new());
     let cluster = found(start())?;
     let url = format!("{}/postgres", cluster.url);
-    CLUSTERS.lock().unwrap().push(cluster);
+    CLUSTERS.lock().unwrap_or_else(PoisonError::into_inner).push(cluster);
     Some(url)
 }
 
@@ -55,21 +55,31 @@ fn start() -> Option<Cluster> {
     let bin = binaries()?;
     let directory = tempfile::Builder::new().prefix("vestibule-postgres").tempdir().unwrap();
     let data = directory.path().join("data");
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     if is_root() {
         assert!(Command::new("chown").arg("postgres").arg(directory.path()).status().unwrap().success());
     }
     let run = |program: &str, arguments: &[&str]| {
         let mut command = unprivileged(&bin.join(program));
-        let status = command.args(arguments).current_dir(directory.path()).stdout(Stdio::null()).stdin(Stdio::null()).status().unwrap();
-        assert!(status.success(), "{arguments:?}");
+        command.args(arguments).current_dir(directory.path()).stdout(Stdio::null()).stdin(Stdio::null()).status().unwrap().success()
     };
-    let path = data.to_str().unwrap();
-    run("initdb", &["-D", path, "-U", "vestibule", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
-    let options = format!("-p {port} {OPTIONS}");
-    run("pg_ctl", &["-D", path, "-w", "-o", &options, "-l", directory.path().join("log").to_str().unwrap(), "start"]);
+    let (path, log) = (data.to_str().unwrap(), directory.path().join("log"));
+    assert!(run("initdb", &["-D", path, "-U", "vestibule", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]));
+    let port = on_a_free_port(|port| {
+        run("pg_ctl", &["-D", path, "-w", "-o", &format!("-p {port} {OPTIONS}"), "-l", log.to_str().unwrap(), "start"])
+    });
     stop_with_this_process(&data);
     Some(Cluster { url: format!("postgres://vestibule@127.0.0.1:{port}"), _directory: directory })
+}
+
+/// Starts a server on a port that is free; something else may take it in the moment before.
+pub fn on_a_free_port(mut starts: impl FnMut(u16) -> bool) -> u16 {
+    for _ in 0..5 {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if starts(port) {
+            return port;
+        }
+    }
+    panic!("a server does not start");
 }
 
 pub fn is_root() -> bool {

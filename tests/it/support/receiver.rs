@@ -154,7 +154,7 @@ pub async fn until(api: &Api, wanted: impl Fn(&Value) -> bool) -> Value {
 
 /// Waits for what is read at a path to look as wanted.
 pub async fn until_read(api: &Api, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-    for _ in 0..200 {
+    for _ in 0..800 {
         let read = api.get(path).await.data();
         if wanted(&read) {
             return read;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::postgres::{OPTIONS, binaries, is_root, stop_with_this_process, unprivileged};
+use super::postgres::{OPTIONS, binaries, is_root, on_a_free_port, stop_with_this_process, unprivileged};
 
 /// A running standby. It is stopped when the test process ends.
 pub struct Standby {
@@ -28,11 +28,10 @@ impl Standby {
         let mut url = url::Url::parse(primary).unwrap();
         let run = |program: &str, arguments: &[&str]| {
             let mut command = unprivileged(&bin.join(program));
-            let status = command.args(arguments).current_dir(directory.path()).stdout(Stdio::null()).stdin(Stdio::null()).status().unwrap();
-            assert!(status.success(), "{arguments:?}");
+            command.args(arguments).current_dir(directory.path()).stdout(Stdio::null()).stdin(Stdio::null()).status().unwrap().success()
         };
-        let path = data.to_str().unwrap();
-        run(
+        let (path, log) = (data.to_str().unwrap(), directory.path().join("log"));
+        assert!(run(
             "pg_basebackup",
             &[
                 "-d",
@@ -46,10 +45,10 @@ impl Standby {
                 "fast",
                 "--no-sync",
             ],
-        );
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let options = format!("-p {port} {OPTIONS}");
-        run("pg_ctl", &["-D", path, "-w", "-o", &options, "-l", directory.path().join("log").to_str().unwrap(), "start"]);
+        ));
+        let port = on_a_free_port(|port| {
+            run("pg_ctl", &["-D", path, "-w", "-o", &format!("-p {port} {OPTIONS}"), "-l", log.to_str().unwrap(), "start"])
+        });
         stop_with_this_process(&data);
         url.set_port(Some(port)).unwrap();
         let standby = Self { primary: primary.to_owned(), database_url: url.into(), _directory: directory };

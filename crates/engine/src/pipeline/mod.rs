@@ -386,7 +386,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
     let retention = service.settings.idempotency_retention;
     let share = caller.organization();
     let foreseen = share.map(|id| operation.foreseen(id, &input)).unwrap_or_default();
-    let writing = match (&operation.work, share) {
+    let mut writing = match (&operation.work, share) {
         (Work::Tenant(prepare), Some(id)) => Writing::Tenant(Lock::of(&service.kit, id, operation.touches), prepare(input)?),
         (Work::System(_), _) => Writing::System(input),
         (Work::Tenant(_), None) => return Err(Error::not_found("Organization")),
@@ -397,15 +397,19 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
         .write_for(share, operation.patience, move |tx| {
             let Call { service: shared, operation, head, .. } = &*within;
             let again = |tx: &mut Transaction<'_>| admit_again(tx, &within, &arguments);
-            if let Writing::Tenant(lock, _) = &writing {
+            if let Writing::Tenant(lock, _) = &mut writing {
                 // In a transaction that has locked the organization already, that is another since this caller was let in.
                 let admits = if tx.is_held() { authenticate::asks(operation, head) } else { None };
+                if key.is_some() && !tx.is_held() {
+                    // Nobody who is told of an answer that is kept, or that there will be one, waits for another node's write.
+                    *lock = lock.tried_first();
+                }
                 tx.foresee(key.iter().flat_map(idempotency::Key::asks).chain([lock.ask()]).chain(admits).chain(foreseen).collect());
             }
             if let Some(key) = &key
                 && let Some(recorded) = key.recorded(tx, now, retention)?
             {
-                // The lock may have been asked for already, and it raises the revision.
+                // The lock may have been taken already, and it raises the revision.
                 tx.rehearse();
                 let renewed = again(tx)?;
                 if let (Some(once), Some(id)) = (operation.shows_once, share) {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
@@ -25,8 +25,8 @@ use crate::several::AT_ONCE;
 use crate::statement::{Ask, Statement};
 use crate::value::{Columns, Row, Value};
 
-/// How long an answer is waited for on this side: longer than the server lets a statement run, so that a server that is there
-/// is heard.
+/// How long an answer is waited for on this side, from the one before it: longer than the server lets a statement run, so that a
+/// server that is there is heard.
 const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
 /// What ends a transaction for good.
 pub(super) const COMMIT: &str = "commit";
@@ -60,7 +60,7 @@ pub(crate) struct Connection {
     /// Whether nobody knows what has become of it.
     is_doubtful: bool,
     /// Until when another may be made for that.
-    heard_until: Instant,
+    pub(super) heard_until: Instant,
     /// When the caller of the work under way is told that it takes too long.
     pub(super) until: Instant,
     pub(super) is_read: bool,
@@ -330,8 +330,8 @@ impl Connection {
         for (at, step) in steps.iter().enumerate() {
             ready.push(self.prepare_step(step).map_err(|why| Stopped { at: Some(at), why })?);
         }
-        let now = Instant::now();
-        let (first_until, until) = (now + self.answer_limit(), now + ANSWER_LIMIT);
+        let mut limit = self.answer_limit();
+        let until = Instant::now() + ANSWER_LIMIT * u32::try_from(ready.len()).unwrap_or(u32::MAX).saturating_add(1);
         let is_heard = &mut self.is_heard;
         let mut stopped = None;
         let said = self.link.ask(until, async |client| {
@@ -363,12 +363,13 @@ impl Connection {
                 .await;
                 failed.take().map_or(Ok(()), |error| Err(Failure::Told(error)))
             };
-            match timeout_at(first_until, hear(1)).await {
-                Ok(heard) => heard?,
-                Err(_) => return Err(Failure::Silence),
+            for count in 1..=ready.len() {
+                match timeout(limit, hear(count)).await {
+                    Ok(heard) => heard?,
+                    Err(_) => return Err(Failure::Silence),
+                }
+                (*is_heard, limit) = (true, ANSWER_LIMIT);
             }
-            *is_heard = true;
-            hear(usize::MAX).await?;
             Ok(told.into_iter().flatten().collect())
         });
         said.map_err(|why| Stopped { at: stopped, why })

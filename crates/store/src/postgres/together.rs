@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::connection::{COMMIT, Connection};
 use super::pool::Pool;
 use crate::error::{Error, Result};
-use crate::job::{self, Answer, Progress, Ran, Work, WorkError};
+use crate::job::{self, Answer, Progress, Ran, Told, Work, WorkError};
 use crate::queue::Queue;
 use crate::{Handle, Share, Transaction, WAIT_LIMIT, WORK_LIMIT};
 
@@ -32,6 +32,7 @@ type Run = dyn FnOnce(Result<&mut Connection>) -> Ran + Send;
 /// A write that waits for its turn.
 pub(super) struct Write {
     run: Box<Run>,
+    progress: Progress,
     asked: Instant,
     /// When its caller is told that it takes too long.
     until: Instant,
@@ -47,8 +48,9 @@ impl Write {
         work: impl Work<T, E>,
         sender: Answer<T, E>,
     ) -> Self {
+        let begun = progress.clone();
         let run = move |connection: Result<&mut Connection>| match connection {
-            Ok(_) if !progress.begin() => Ran::Skipped,
+            Ok(_) if !begun.begin() => Ran::Skipped,
             Ok(connection) => {
                 let transaction = Transaction::new(Handle::Postgres(connection), false);
                 job::run(transaction, work, sender, |transaction| {
@@ -56,9 +58,9 @@ impl Write {
                     transaction.assert_sound()
                 })
             }
-            Err(error) => Ran::Failed(Box::new(move || drop(sender.send(Ok(Err(error.into())))))),
+            Err(error) => Ran::Undone(Box::new(move |_| drop(sender.send(Ok(Err(error.into())))))),
         };
-        Self { run: Box::new(run), asked, until: asked + limit, is_long: limit > WORK_LIMIT }
+        Self { run: Box::new(run), progress, asked, until: asked + limit, is_long: limit > WORK_LIMIT }
     }
 
     pub(super) fn asked(&self) -> Instant {
@@ -82,6 +84,16 @@ impl Turn<'_> {
     fn follow(self, took: Duration) -> Option<Write> {
         self.queue?.follow(self.share, took)
     }
+
+    /// This write, or else the first of those behind it, whose caller has not gone.
+    fn awaited(self, first: Write) -> Option<Write> {
+        let mut next = Some(first);
+        while let Some(write) = next.take_if(|write| write.progress.is_given_up()) {
+            drop(write);
+            next = self.follow(Duration::ZERO);
+        }
+        next
+    }
 }
 
 /// What has come of writes whose connection is free again, and is to be told.
@@ -103,27 +115,31 @@ impl Settled {
 struct Batch {
     connection: Connection,
     /// What has succeeded, and waits for the commit.
-    done: Vec<Box<dyn FnOnce(Result<()>) + Send>>,
-    /// What has succeeded as a rehearsal, and is undone: it may have read what the commit is to make so.
-    rehearsed: Vec<Box<dyn FnOnce(Result<()>) + Send>>,
+    done: Vec<Told>,
+    /// Until when the first of that may be waited for.
+    until: Option<Instant>,
+    /// What has been undone, and may have read what the commit is to make so.
+    undone: Vec<Told>,
     /// Whether what has succeeded has taken the lock of the share.
     is_held: bool,
-    /// What is to be told of what has failed.
-    failed: Vec<Box<dyn FnOnce() + Send>>,
+    /// What is to be told whatever becomes of the commit.
+    tells: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 /// Runs a write, and what has queued up behind it in the same share, in one transaction.
 pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) -> Settled {
     let begun = Instant::now();
+    let nothing = || Settled { tells: Vec::new(), took: begun.elapsed() };
+    let Some(first) = turn.awaited(first) else { return nothing() };
     let heard_until = first.asked + WAIT_LIMIT;
     let connection = match pool.take(heard_until) {
         Ok(connection) => connection,
         Err(error) => {
-            let tells = if let Ran::Failed(tell) = (first.run)(Err(error)) { vec![tell] } else { Vec::new() };
-            return Settled { tells, took: begun.elapsed() };
+            let Ran::Undone(answer) = (first.run)(Err(error)) else { return nothing() };
+            return Settled { tells: vec![Box::new(move || answer(Ok(())))], took: begun.elapsed() };
         }
     };
-    let mut batch = Batch { connection, done: Vec::new(), rehearsed: Vec::new(), is_held: false, failed: Vec::new() };
+    let mut batch = Batch { connection, done: Vec::new(), until: None, undone: Vec::new(), is_held: false, tells: Vec::new() };
     let opening = batch.connection.pooling.begin();
     batch.connection.ready(Some(opening), false, heard_until, first.until);
     let (mut attempts, mut before, mut next) = (0, Duration::ZERO, Some(first));
@@ -139,32 +155,41 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
         let spent = begun.elapsed();
         took = spent.saturating_sub(std::mem::replace(&mut before, spent));
         if goes_on && outcome.is_ok() {
-            for tell in batch.failed.drain(..) {
+            for tell in batch.tells.drain(..) {
                 tell();
             }
             next = turn.follow(took);
         }
     }
     let (is_outside, outcome) = batch.end(outcome);
-    let Batch { connection, done, rehearsed, failed: mut tells, .. } = batch;
+    let Batch { connection, done, undone, mut tells, .. } = batch;
     pool.take_back(connection, is_outside);
-    let told = |answer: Box<dyn FnOnce(Result<()>) + Send>| {
+    let told = |answer: Told| {
         let outcome = outcome.clone();
         Box::new(move || answer(outcome)) as Box<dyn FnOnce() + Send>
     };
-    tells.extend(done.into_iter().chain(rehearsed).map(told));
+    tells.extend(done.into_iter().chain(undone).map(told));
     Settled { tells, took }
 }
 
 impl Batch {
     /// Runs an operation; where the conversation was before it.
     fn run(&mut self, write: Write) -> ((u64, usize), Ran) {
-        self.connection.until = self.connection.until.min(write.until);
+        let until = self.until.map_or(write.until, |until| until.min(write.until));
+        self.connection.until = until;
+        if !self.connection.has_spoken() {
+            self.connection.heard_until = write.asked + WAIT_LIMIT;
+        }
         self.connection.is_held = self.is_held;
         let place = self.connection.place();
         let ran = (write.run)(Ok(&mut self.connection));
         self.note_undone();
-        self.is_held |= self.connection.is_held && matches!(ran, Ran::Done(_));
+        if matches!(ran, Ran::Done(_)) {
+            self.is_held |= self.connection.is_held;
+            self.until = Some(until);
+        }
+        // What is undone or was not begun no longer hurries the others.
+        self.connection.until = self.until.unwrap_or(until);
         (place, ran)
     }
 
@@ -174,7 +199,7 @@ impl Batch {
             // It may have been the one that took the lock.
             self.is_held = false;
             let undone = self.done.pop();
-            self.failed.extend(undone.map(|answer| Box::new(move || answer(Err(error))) as Box<dyn FnOnce() + Send>));
+            self.tells.extend(undone.map(|answer| Box::new(move || answer(Err(error))) as Box<dyn FnOnce() + Send>));
         }
     }
 
@@ -183,12 +208,13 @@ impl Batch {
     fn settle(&mut self, place: (u64, usize), ran: Ran, goes_on: bool) -> Result<()> {
         match ran {
             Ran::Skipped => Ok(()),
-            Ran::Failed(tell) => {
-                self.failed.push(tell);
-                self.undo(place, goes_on)
-            }
-            Ran::Rehearsed(answer) => {
-                self.rehearsed.push(answer);
+            Ran::Undone(answer) => {
+                if self.done.is_empty() {
+                    // What it has read was committed.
+                    self.tells.push(Box::new(move || answer(Ok(()))));
+                } else {
+                    self.undone.push(answer);
+                }
                 self.undo(place, goes_on)
             }
             Ran::Done(answer) if goes_on || !self.done.is_empty() => {
@@ -196,7 +222,7 @@ impl Batch {
                 let closed = self.connection.close_seam();
                 self.note_undone();
                 if let Err(error) = closed {
-                    self.failed.push(Box::new(move || answer(Err(error))));
+                    self.tells.push(Box::new(move || answer(Err(error))));
                     return self.undo(place, goes_on);
                 }
                 let (follow, undo) = if self.done.is_empty() { (FOLLOW, self.connection.pooling.begin_anew()) } else { (FOLLOW_ON, UNDO) };
