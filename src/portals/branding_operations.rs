@@ -80,8 +80,10 @@ fn create(context: &mut Context<'_, '_>, input: Create<BrandingFields>) -> Resul
     let becomes_default = fields.is_default.sent() == Some(&true);
     let callout = fields.callout_message.sent().and_then(Option::as_ref).map(|text| text.0.clone());
     let callout = callout.filter(|text| !text.trim().is_empty());
-    check_links(context, &fields, None, callout.is_some(), &[])?;
-
+    let wrong = wrong_links(context, &fields, None, callout.is_some(), &[])?;
+    if !wrong.is_empty() {
+        return Err(Error::issues(wrong));
+    }
     let mut branding = Branding::new(context.new_id(), String::new(), Moment(context.now()));
     fields.apply(&mut branding);
     if let Some(text) = callout {
@@ -99,7 +101,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
     let before = find(context, input.id)?.ok_or_else(|| Error::not_found("Branding"))?;
     let fields = input.data;
     let is_default = fields.is_default.sent().copied().unwrap_or(before.is_default);
-    check_links(context, &fields, Some(&before), false, &["data"])?;
+    let wrong = wrong_links(context, &fields, Some(&before), false, &["data"])?;
     if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
         return Err(Error::conflict(Reason::rule("changed_since", "The branding has changed since it was read.")));
     }
@@ -108,6 +110,9 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
             "default_branding",
             "This is the default branding; make another one the default instead.",
         )));
+    }
+    if !wrong.is_empty() {
+        return Err(Error::issues(wrong));
     }
     let mut branding = before.clone();
     fields.apply(&mut branding);
@@ -122,14 +127,14 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
     Ok(branding)
 }
 
-/// 404 for a custom URL or translation that is not there; 400 for one of the wrong sort.
-fn check_links(
+/// 404 for a custom URL or translation that is not there; the issues of one of the wrong sort.
+fn wrong_links(
     context: &mut Context<'_, '_>,
     fields: &BrandingFields,
     before: Option<&Branding>,
     text_wins: bool,
     base: &[&str],
-) -> Result<()> {
+) -> Result<Vec<Issue>> {
     let mut issues = Vec::new();
     let custom_url = match fields.custom_url_id.sent() {
         Some(Some(id)) => Some(typed::<Object>(context, Kind::CustomUrl, *id)?.ok_or_else(|| Error::not_found("Custom URL"))?),
@@ -146,7 +151,7 @@ fn check_links(
     if custom_url.is_some_and(|url| url.get("isGuestPortal") != Some(&Value::Bool(true))) {
         issues.push(Issue::new(&[base, &["customUrlId"]].concat(), Reason::rule("no_portal_url", "is not a guest-portal URL")));
     }
-    if issues.is_empty() { Ok(()) } else { Err(Error::issues(issues)) }
+    Ok(issues)
 }
 
 /// A branding of the organization.

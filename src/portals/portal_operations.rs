@@ -136,8 +136,10 @@ pub(super) fn operations() -> Vec<Operation> {
             .not_for_tools(&["expectedUpdatedAt"])
             .audited(Audits::changes(audited::portal))
             .foresees(|input| {
-                let named = input["data"].get("name").and_then(Value::as_str).map(|name| by_name(Some(name)));
-                Foreseen::of_its_thing(input, |id| Foreseen::new(&PORTAL, values![id])).chain(named).collect()
+                let data = &input["data"];
+                let branding = id(data, "brandingId").map(branding_operations::foreseen);
+                let named = data.get("name").and_then(Value::as_str).map(|name| by_name(Some(name)));
+                Foreseen::of_its_thing(input, |id| Foreseen::new(&PORTAL, values![id])).chain(branding).chain(named).collect()
             })
             .run(update),
     ]

@@ -56,6 +56,9 @@ on_both! {
         let linked = api.patch(&path, json!({ "data": { "calloutMessageId": text["id"] } })).await.data();
         assert_eq!(linked["calloutMessageId"], text["id"]);
         assert_eq!(api.patch(&path, json!({ "data": { "calloutMessageId": wrong["id"] } })).await.issues(), ["data.calloutMessageId"]);
+        let stale = |link: Value| json!({ "data": { "calloutMessageId": link }, "expectedUpdatedAt": "2020-01-01T00:00:00.000Z" });
+        api.patch(&path, stale(wrong["id"].clone())).await.error(409);
+        api.patch(&path, stale(json!(new_id()))).await.error(404);
         api.patch(&path, json!({ "data": { "calloutMessageId": new_id() } })).await.error(404);
         org.delete_record("custom_url", guest).await;
         assert_eq!(api.get("/portal-brandings").await.data()[0]["customUrlId"], Value::Null, "what is gone is pointed at no more");

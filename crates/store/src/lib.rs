@@ -4,7 +4,7 @@
 //! [`Value`]s and reads typed columns from [`Row`]s. Work over a transaction is plain synchronous code: it is moved to
 //! a thread that owns a connection, so no network call of another kind can happen while a transaction is open.
 //!
-//! - SQLite: one reader thread a core, and one writer thread that commits many queued operations together.
+//! - SQLite: reader threads, half as many again as cores, and one writer thread that commits many queued operations together.
 //! - PostgreSQL: a pool of connections; each read is a transaction of its own, and queued writes of one share are committed
 //!   together.
 //!
