@@ -339,8 +339,9 @@ impl Connection {
             let mut asked: Vec<Asked<'_>> = ready.iter().map(|ready| ready.ask(client)).collect();
             let mut told: Vec<Option<Told>> = asked.iter().map(|_| None).collect();
             let mut failed = None;
+            // So many answers at the least; how many there are.
             let mut hear = async |count: usize| {
-                poll_fn(|context| {
+                let heard = poll_fn(|context| {
                     // All of them each time: polling one for the first time sends it. What comes after one that has failed is not sent,
                     // or has failed for that reason; what came before it tells first.
                     let first = stopped.unwrap_or(usize::MAX);
@@ -357,17 +358,19 @@ impl Connection {
                             }
                         }
                     }
+                    let heard = told.iter().take_while(|told| told.is_some()).count();
                     let wanted = stopped.map_or(count, |stopped| stopped.min(count));
-                    if told.iter().take(wanted).all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+                    if heard >= wanted { Poll::Ready(heard) } else { Poll::Pending }
                 })
                 .await;
-                failed.take().map_or(Ok(()), |error| Err(Failure::Told(error)))
+                failed.take().map_or(Ok(heard), |error| Err(Failure::Told(error)))
             };
-            for count in 1..=ready.len() {
-                match timeout(limit, hear(count)).await {
+            let mut heard = 0;
+            while heard < ready.len() {
+                heard = match timeout(limit, hear(heard + 1)).await {
                     Ok(heard) => heard?,
                     Err(_) => return Err(Failure::Silence),
-                }
+                };
                 (*is_heard, limit) = (true, ANSWER_LIMIT);
             }
             Ok(told.into_iter().flatten().collect())
