@@ -59,7 +59,7 @@ impl<'t> System<'_, 't> {
     /// Locks an organization, as every write on one begins, and raises the revision of what is to change. `None` where it is
     /// not there yet.
     pub fn lock(&mut self, organization: Uuid, touches: Touches) -> Result<Option<Locked>> {
-        Lock::of(self.kit, organization, touches).take(self.tx)
+        Lock::of(self.kit, organization, touches).take(self.tx, Vec::new())
     }
 
     /// A fresh id.
@@ -113,19 +113,29 @@ impl Lock {
 
     /// What [`Lock::take`] asks first.
     pub(crate) fn ask(self) -> Ask {
-        let (statement, params) = self.statement(!self.is_tried_first);
+        self.asked(!self.is_tried_first)
+    }
+
+    fn asked(self, waits: bool) -> Ask {
+        let (statement, params) = self.statement(waits);
         Ask::rows(statement, params)
     }
 
-    /// Takes it: `None` where the organization is not there yet.
-    pub(crate) fn take(self, tx: &mut Transaction<'_>) -> Result<Option<Locked>> {
+    /// Takes it: `None` where the organization is not there yet. What is asked behind it counts only once it is taken, so that is asked
+    /// again where it is waited for.
+    pub(crate) fn take(self, tx: &mut Transaction<'_>, behind: Vec<Ask>) -> Result<Option<Locked>> {
         let Self { organization, touches, step, is_tried_first } = self;
-        let mut ask = |waits| {
+        let ask = |tx: &mut Transaction<'_>, waits| {
             let (statement, params) = self.statement(waits);
             tx.row(statement, &params)
         };
-        let tried = if is_tried_first { ask(false)? } else { None };
-        let taken = if tried.is_none() { ask(true)? } else { tried };
+        let mut taken = if is_tried_first { ask(tx, false)? } else { None };
+        if taken.is_none() {
+            if is_tried_first {
+                tx.foresee([self.asked(true)].into_iter().chain(behind).collect());
+            }
+            taken = ask(tx, true)?;
+        }
         let Some(row) = taken else { return Ok(None) };
         tx.hold();
         let store::Json(settings) = row.get(0)?;

@@ -230,13 +230,16 @@ impl Postgres {
     async fn permits(&self, share: Share, asked: Instant) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)> {
         let (inner, until) = (&self.0, asked + WAIT_LIMIT);
         let _queued = Counted::new(&inner.queued);
-        let of_share = inner.shares.hold(share, until).await?;
-        let of_all = tokio::time::timeout_at(until, inner.permits.clone().acquire_owned()).await;
+        let held = async {
+            let of_share = inner.shares.hold(share, until).await?;
+            match tokio::time::timeout_at(until, inner.permits.clone().acquire_owned()).await {
+                Ok(Ok(of_all)) => Ok((of_share, of_all)),
+                _ => Err(Error::Unavailable("every connection is in use".into())),
+            }
+        };
+        let held = held.await;
         inner.note_wait(asked);
-        match of_all {
-            Ok(Ok(of_all)) => Ok((of_share, of_all)),
-            _ => Err(Error::Unavailable("every connection is in use".into())),
-        }
+        held
     }
 
     pub(crate) async fn refresh_statistics(&self) -> Result<()> {

@@ -51,6 +51,7 @@ impl Statement {
 static TRY_LOCK: Statement = Statement::new("select pg_try_advisory_xact_lock(?1)");
 
 /// Something that is asked of the database.
+#[derive(Clone)]
 pub struct Ask {
     pub(crate) statement: &'static Statement,
     pub(crate) params: Vec<Value>,

@@ -397,12 +397,14 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
         .write_for(share, operation.patience, move |tx| {
             let Call { service: shared, operation, head, .. } = &*within;
             let again = |tx: &mut Transaction<'_>| admit_again(tx, &within, &arguments);
+            let mut behind = Vec::new();
             if let Writing::Tenant(lock, _) = &mut writing {
                 // In a transaction that has locked the organization already, that is another since this caller was let in.
                 let admits = if tx.is_held() { authenticate::asks(operation, head) } else { None };
                 if key.is_some() && !tx.is_held() {
                     // Nobody who is told of an answer that is kept, or that there will be one, waits for another node's write.
                     *lock = lock.tried_first();
+                    behind.clone_from(&foreseen);
                 }
                 tx.foresee(key.iter().flat_map(idempotency::Key::asks).chain([lock.ask()]).chain(admits).chain(foreseen).collect());
             }
@@ -421,7 +423,7 @@ async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
             let mut system = shared.system(tx, now);
             match (writing, &operation.work) {
                 (Writing::Tenant(lock, job), _) => {
-                    let locked = lock.take(system.tx)?.ok_or_else(|| Error::not_found("Organization"))?;
+                    let locked = lock.take(system.tx, behind)?.ok_or_else(|| Error::not_found("Organization"))?;
                     let renewed = if caller.holds(locked.found, shared.clock.now()) { None } else { again(system.tx)? };
                     let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);
                     let mut context = Context::of_locked(system, locked, access);

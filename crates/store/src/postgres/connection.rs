@@ -327,8 +327,9 @@ impl Connection {
     /// Says all of this at once, each when the one before it is on its way, and hears the answers.
     fn said(&mut self, steps: &[Step<'_>]) -> Result<Vec<Told>, Stopped<Failure>> {
         let mut ready = Vec::with_capacity(steps.len());
-        for (at, step) in steps.iter().enumerate() {
-            ready.push(self.prepare_step(step).map_err(|why| Stopped { at: Some(at), why })?);
+        for step in steps {
+            // None of it has been said then, whichever it is.
+            ready.push(self.prepare_step(step).map_err(|why| Stopped { at: Some(0), why })?);
         }
         let mut limit = self.answer_limit();
         let until = Instant::now() + ANSWER_LIMIT * u32::try_from(ready.len()).unwrap_or(u32::MAX).saturating_add(1);
@@ -359,7 +360,7 @@ impl Connection {
                         }
                     }
                     let heard = told.iter().take_while(|told| told.is_some()).count();
-                    let wanted = stopped.map_or(count, |stopped| stopped.min(count));
+                    let wanted = stopped.unwrap_or(count);
                     if heard >= wanted { Poll::Ready(heard) } else { Poll::Pending }
                 })
                 .await;

@@ -114,10 +114,8 @@ impl Settled {
 /// A transaction, and what its callers are told once it is over.
 struct Batch {
     connection: Connection,
-    /// What has succeeded, and waits for the commit.
-    done: Vec<Told>,
-    /// Until when the first of that may be waited for.
-    until: Option<Instant>,
+    /// What has succeeded, and waits for the commit, and until when it may be waited for.
+    done: Vec<(Told, Instant)>,
     /// What has been undone, and may have read what the commit is to make so.
     undone: Vec<Told>,
     /// Whether what has succeeded has taken the lock of the share.
@@ -139,19 +137,19 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
             return Settled { tells: vec![Box::new(move || answer(Ok(())))], took: begun.elapsed() };
         }
     };
-    let mut batch = Batch { connection, done: Vec::new(), until: None, undone: Vec::new(), is_held: false, tells: Vec::new() };
+    let mut batch = Batch { connection, done: Vec::new(), undone: Vec::new(), is_held: false, tells: Vec::new() };
     let opening = batch.connection.pooling.begin();
     batch.connection.ready(Some(opening), false, heard_until, first.until);
     let (mut attempts, mut before, mut next) = (0, Duration::ZERO, Some(first));
     let mut outcome = Ok(());
     let mut took = Duration::ZERO;
     while let Some(write) = next.take() {
-        let is_long = write.is_long;
+        let (is_long, until) = (write.is_long, write.until);
         let (place, ran) = batch.run(write);
         attempts += 1;
         let is_full = is_long || attempts >= TOGETHER || begun.elapsed() >= TOGETHER_TIME;
         let goes_on = !is_full && turn.is_followed();
-        outcome = batch.settle(place, ran, goes_on);
+        outcome = batch.settle(place, until, ran, goes_on);
         let spent = begun.elapsed();
         took = spent.saturating_sub(std::mem::replace(&mut before, spent));
         if goes_on && outcome.is_ok() {
@@ -168,15 +166,14 @@ pub(super) fn commit_together(pool: &Arc<Pool>, first: Write, turn: Turn<'_>) ->
         let outcome = outcome.clone();
         Box::new(move || answer(outcome)) as Box<dyn FnOnce() + Send>
     };
-    tells.extend(done.into_iter().chain(undone).map(told));
+    tells.extend(done.into_iter().map(|(answer, _)| answer).chain(undone).map(told));
     Settled { tells, took }
 }
 
 impl Batch {
     /// Runs an operation; where the conversation was before it.
     fn run(&mut self, write: Write) -> ((u64, usize), Ran) {
-        let until = self.until.map_or(write.until, |until| until.min(write.until));
-        self.connection.until = until;
+        self.hurry(write.until);
         if !self.connection.has_spoken() {
             self.connection.heard_until = write.asked + WAIT_LIMIT;
         }
@@ -184,13 +181,14 @@ impl Batch {
         let place = self.connection.place();
         let ran = (write.run)(Ok(&mut self.connection));
         self.note_undone();
-        if matches!(ran, Ran::Done(_)) {
-            self.is_held |= self.connection.is_held;
-            self.until = Some(until);
-        }
-        // What is undone or was not begun no longer hurries the others.
-        self.connection.until = self.until.unwrap_or(until);
+        self.is_held |= self.connection.is_held && matches!(ran, Ran::Done(_));
         (place, ran)
+    }
+
+    /// Has what is said next be said until this moment, or until the first of what is done may be waited for no longer. What is undone, or
+    /// was not begun, hurries nobody.
+    fn hurry(&mut self, until: Instant) {
+        self.connection.until = self.done.iter().map(|(_, until)| *until).fold(until, Instant::min);
     }
 
     /// Notes that the operation before was undone as it ended, if it was.
@@ -199,13 +197,13 @@ impl Batch {
             // It may have been the one that took the lock.
             self.is_held = false;
             let undone = self.done.pop();
-            self.tells.extend(undone.map(|answer| Box::new(move || answer(Err(error))) as Box<dyn FnOnce() + Send>));
+            self.tells.extend(undone.map(|(answer, _)| Box::new(move || answer(Err(error))) as Box<dyn FnOnce() + Send>));
         }
     }
 
     /// Keeps what an operation has done, or undoes it. Where no other goes on, what it has left to be said waits for the commit.
     /// An error means that the transaction is lost.
-    fn settle(&mut self, place: (u64, usize), ran: Ran, goes_on: bool) -> Result<()> {
+    fn settle(&mut self, place: (u64, usize), until: Instant, ran: Ran, goes_on: bool) -> Result<()> {
         match ran {
             Ran::Skipped => Ok(()),
             Ran::Undone(answer) => {
@@ -227,11 +225,11 @@ impl Batch {
                 }
                 let (follow, undo) = if self.done.is_empty() { (FOLLOW, self.connection.pooling.begin_anew()) } else { (FOLLOW_ON, UNDO) };
                 self.connection.say_at_seam(follow, undo);
-                self.done.push(answer);
+                self.done.push((answer, until));
                 Ok(())
             }
             Ran::Done(answer) => {
-                self.done.push(answer);
+                self.done.push((answer, until));
                 Ok(())
             }
         }
@@ -251,6 +249,9 @@ impl Batch {
 
     /// Ends the transaction: whether the connection is outside of one, and what came of what has succeeded.
     fn end(&mut self, outcome: Result<()>) -> (bool, Result<()>) {
+        if let Some((_, until)) = self.done.last() {
+            self.hurry(*until);
+        }
         let outcome = outcome.and_then(|()| self.connection.close_seam());
         self.note_undone();
         let connection = &mut self.connection;
