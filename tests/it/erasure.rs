@@ -13,7 +13,7 @@ use uuid::Uuid;
 use vestibule::events::Timekeeper;
 
 use crate::support::house::House;
-use crate::support::receiver::{subscribe, until, with_receiver};
+use crate::support::receiver::{subscribe, until_read, with_receiver};
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 
 /// Tables that belong to no organization.
@@ -262,12 +262,13 @@ with_receiver! {
     async fn what_was_to_be_delivered_is_not(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
-        subscribe(&api, "reservation.created", &receiver.url).await;
+        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
         let flat = org.property(None, &[]).await;
         receiver.answer(&[500, 204]);
         org.reservation(Some(flat)).await;
         receiver.next().await;
-        until(&api, |listed| listed[0]["lastDeliveredAt"].is_null()).await;
+        let log = format!("/webhook-subscriptions/{}/deliveries", subscription["id"].as_str().unwrap());
+        until_read(&api, &log, |log| log[0]["attempts"].as_array().is_some_and(|attempts| attempts.len() == 1)).await;
         erase(&app, org.id).await;
         app.clock.advance(Duration::from_secs(60));
         app.server.means.due.notify_one();

@@ -123,7 +123,7 @@ on_both! {
     async fn what_is_old_goes_a_little_at_a_time(app: App) {
         let org = app.org().await.id;
         let (now, service) = (app.clock.now(), app.server.service.clone());
-        let fill = service.store.write(move |tx| {
+        let fill = service.store.write_within(Duration::from_secs(30), move |tx| {
             tx.execute(&FILLED, &values![org, 1_200_i64, now])?;
             for cursor in 1..=1_200_i64 {
                 tx.execute(&FILL, &values![org, cursor, new_id(), now])?;

@@ -234,7 +234,7 @@ on_both! {
         }
     }
 
-    async fn a_sync_of_many_records_takes_few_statements(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn a_sync_of_many_records_takes_few_statements(app: App, "--webhook-allow=127.0.0.0/8", "--webhook-timeout=1h") {
         // Who is told accepts nothing and refuses nothing, so that nothing is recorded meanwhile.
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let target = format!("https://{}/", silent.local_addr().unwrap());

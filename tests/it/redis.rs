@@ -153,12 +153,14 @@ async fn a_redis_that_does_not_answer_holds_nobody_up() {
     let token = node.key().await;
     get(&node, &token).await.data();
     redis.signal("-STOP");
-    let began = Instant::now();
+    let mut waited = 0;
     for _ in 0..200 {
+        let asked = Instant::now();
         get(&node, &token).await.data();
+        waited += usize::from(asked.elapsed() >= Duration::from_millis(50));
     }
-    // One request waits, and those behind it do not: that would be ten seconds.
-    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    // One request waits, and those behind it do not.
+    assert!(waited < 100, "{waited} of 200 waited");
     assert!(fallbacks(&node).await >= 200);
     redis.signal("-CONT");
     until("the return is said", || node.logged(BACK) > 0 && node.logged(DOWN) == node.logged(BACK)).await;

@@ -25,7 +25,7 @@ use crate::support::{Answer, App, choose_tls_provider};
 /// What is to happen soon has happened by then, on a machine that has other things to do.
 const SOON: Duration = Duration::from_secs(10);
 /// Long enough for a client of a test to be idle, several times over.
-const MOMENT: Duration = Duration::from_millis(300);
+const MOMENT: Duration = Duration::from_secs(1);
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
 /// A certificate and its key in files.
@@ -204,7 +204,7 @@ async fn the_end_is_as_orderly() {
     busy.write_all(first_half.as_bytes()).await.unwrap();
     let mut silent = TcpStream::connect(app.server.address).await.unwrap();
     silent.write_all(&client_hello().await).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
     let began = Instant::now();
     let other_half = async {
         tokio::time::sleep(Duration::from_millis(300)).await;

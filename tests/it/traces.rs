@@ -163,7 +163,8 @@ async fn nobody_waits_for_a_collector() {
     let lost = loop {
         let asked = Instant::now();
         assert_eq!(api.get("/portals").await.status, 200);
-        assert!(asked.elapsed() < Duration::from_secs(2));
+        // Whoever waited for the collector would for five.
+        assert!(asked.elapsed() < Duration::from_secs(4));
         let metrics = node.text("/metrics").await;
         let lost: u64 = metrics.split_once("\nvestibule_spans_lost_total ").unwrap().1.lines().next().unwrap().parse().unwrap();
         if lost > 0 {
@@ -180,7 +181,7 @@ async fn nobody_waits_for_a_collector() {
     let stopped = Instant::now();
     node.signal("-TERM");
     while node.is_running() {
-        assert!(stopped.elapsed() < Duration::from_secs(4));
+        assert!(stopped.elapsed() < Duration::from_secs(7));
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let told = node.lines("the collector has not taken what was left");

@@ -83,7 +83,7 @@ impl Provider {
     }
 
     async fn has_been_asked(&self, count: usize) {
-        for _ in 0..1_000 {
+        for _ in 0..2_000 {
             if self.shared.asked.lock().unwrap().len() >= count {
                 return;
             }
@@ -138,7 +138,7 @@ async fn versions(api: &Api, id: &str) -> Value {
 
 /// Waits for the versions of a text to be these.
 async fn until(api: &Api, id: &str, wanted: Value) {
-    for _ in 0..400 {
+    for _ in 0..800 {
         if versions(api, id).await == wanted {
             return;
         }

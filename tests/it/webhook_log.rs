@@ -36,7 +36,7 @@ fn redelivery(subscription: &Value, delivery: &str) -> String {
 /// The log, once it looks as wanted. The clock is moved meanwhile, so that what is to be tried again is.
 async fn in_time(app: &App, api: &Api, subscription: &Value, wanted: impl Fn(&Value) -> bool) -> Value {
     let deliveries = path(subscription, "/deliveries");
-    for _ in 0..400 {
+    for _ in 0..800 {
         let log = api.get(&deliveries).await.data();
         if wanted(&log) {
             return log;

@@ -48,6 +48,9 @@ store::statements! {
         for each row execute function log_goes_first()";
 }
 
+/// How long many rows that are written one by one may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 fn id_of(subscription: &Value) -> Uuid {
     subscription["id"].as_str().unwrap().parse().unwrap()
 }
@@ -63,7 +66,7 @@ async fn fill_due(org: &Org<'_>, subscription: &Value, count: usize, status: &'s
     let now = org.app.clock.now();
     let doc = json!({ "event": "reservation.created", "kind": "reservation", "recordId": new_id(), "occurredAt": "2026-11-21T09:30:00.000Z", "attempts": [] });
     let shared = service.clone();
-    let write = service.store.write(move |tx| {
+    let write = service.store.write_within(PATIENCE, move |tx| {
         for _ in 0..count {
             let due = due.map(|due| now.checked_add(due).unwrap());
             let doc = store::Value::json(&doc)?;
@@ -273,7 +276,7 @@ on_both! {
         let first = subscribe(&api, "task.created", "https://127.0.0.1:9/").await;
         let (organization, subscription, service) = (org.id, id_of(&first), app.server.service.clone());
         let shared = service.clone();
-        let write = service.store.write(move |tx| {
+        let write = service.store.write_within(PATIENCE, move |tx| {
             for number in 0..1_003 {
                 let now = shared.clock.now();
                 let disabled = now.checked_add(Duration::from_secs(number)).unwrap();
@@ -322,7 +325,11 @@ async fn a_failed_delivery_leaves_a_line() {
     ]);
     platform.ok(Method::POST, &format!("{base}/sync"), Some(json!({ "records": records }))).await;
     until_read(&api, "/webhook-subscriptions", |listed| listed[0]["consecutiveFailures"] == 1).await;
-    let lines = node.lines("a webhook delivery failed");
+    let mut lines = node.lines("a webhook delivery failed");
+    while lines.is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        lines = node.lines("a webhook delivery failed");
+    }
     assert_eq!(lines.len(), 1, "{lines:?}");
     for part in [&organization.to_string(), subscription["id"].as_str().unwrap(), "127.0.0.1", "\"attempts\":5"] {
         assert!(lines[0].contains(part), "{part} in {}", lines[0]);

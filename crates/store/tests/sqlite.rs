@@ -164,7 +164,8 @@ async fn a_database_that_someone_else_holds_is_unavailable_and_then_is_not() {
     let started = Instant::now();
     let refused = opened.store.write(|tx| insert(tx, 1)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    // Five seconds, and a half for a machine that has other things to do.
+    assert!(started.elapsed() < Duration::from_millis(5_500), "{:?}", started.elapsed());
     assert_eq!(count(&opened.store).await, 0, "reading goes on");
     other.execute_batch("rollback").unwrap();
     opened.store.write(|tx| insert(tx, 2)).await.unwrap();

@@ -115,7 +115,7 @@ async fn what_takes_long_is_not_waited_for_each_time() {
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut writes = Vec::new();
     for number in 1..=3 {
-        for (whose, takes) in [(1, Duration::from_millis(10)), (2, Duration::ZERO)] {
+        for (whose, takes) in [(1, Duration::from_millis(40)), (2, Duration::ZERO)] {
             let order = order.clone();
             writes.push(write(&opened.store, share(whose), move |_| {
                 std::thread::sleep(takes);

@@ -134,6 +134,8 @@ on_both! {
         let statements = async || {
             let store = &app.server.service.store;
             app.stay(&house.token, "").await.data();
+            // Another state of the stay, so that it is read and not remembered.
+            house.say("Hello").await.data();
             let _ = store.heaviest();
             app.stay(&house.token, "").await.data();
             store.heaviest().statements

@@ -99,7 +99,8 @@ async fn a_document_that_is_none_is_believed_nothing() {
         told(&scene, "https://127.0.0.1:1/client.json").await;
         let began = Instant::now();
         told(&scene, &site.put("/hangs.json", Page::Hangs)).await;
-        assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+        // It hangs for a minute.
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
         scene.page(&ask(&good, REDIRECT)).await;
     }
 }

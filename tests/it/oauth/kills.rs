@@ -177,10 +177,10 @@ async fn an_exchange_that_is_killed_while_it_waits_leaves_the_code_good() {
         let holding = tokio::spawn(async move {
             let lock = crate::support::sql::statement("update organization set revision = revision");
             store
-                .write(move |tx| {
+                .write_within(Duration::from_secs(9), move |tx| {
                     tx.execute(lock, &[])?;
                     held.send(()).ok();
-                    is_released.recv_timeout(Duration::from_secs(3)).ok();
+                    is_released.recv_timeout(Duration::from_secs(8)).ok();
                     Ok::<_, store::Error>(())
                 })
                 .await

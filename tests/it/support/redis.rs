@@ -46,7 +46,14 @@ impl Redis {
 
     /// Starts it again where it was, with nothing in it.
     pub fn restart(&mut self) {
-        self.process = run(self.port, &self.directory).expect("redis-server starts again on its port");
+        // Something else may have its port for a moment.
+        let again = || {
+            run(self.port, &self.directory).or_else(|| {
+                std::thread::sleep(Duration::from_millis(500));
+                None
+            })
+        };
+        self.process = (0..20).find_map(|_| again()).expect("redis-server starts again on its port");
     }
 
     /// `-STOP` and `-CONT`: a server that has a connection and does not answer, and one that does again.
