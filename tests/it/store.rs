@@ -76,6 +76,10 @@ async fn a_locked_organization_is_unavailable_and_then_is_not() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_internal_error_of_the_server_passes() {
     let Some(app) = App::on_postgres(&[]).await else { return };
+    if app.server.service.store.is_spread() {
+        // Its tables have no triggers.
+        return;
+    }
     let api = app.org().await.key().await;
     let run = async |sql: &'static str| {
         let url = app.database_url.clone();
